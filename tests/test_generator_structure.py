@@ -25,7 +25,7 @@ ORDER = [
 # work on the text of schema files.
 FRONT = ("read", "kernels", "derivatives", "bindings")
 ON_TEXT = {
-    "about.explain -> read.advice",
+    "about.explain -> read.rule",
     "about.schema -> read.entry_keys",
     "importing.writing -> read.files",
     "mutants.making -> read.entry_keys",

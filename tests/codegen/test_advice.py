@@ -10,8 +10,8 @@ import pytest
 
 from opwright_codegen.cli import main
 from opwright_codegen.errors import SchemaErrors
-from opwright_codegen.read.advice import OF_ATEN
 from opwright_codegen.read.files import read_text
+from opwright_codegen.read.rule import OF_ATEN
 
 BROKEN = {
     "reserved-suffix": ["scaled_out(Tensor x) -> Tensor"],

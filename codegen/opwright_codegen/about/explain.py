@@ -17,7 +17,7 @@ from opwright_codegen.commands.lint import lints_of
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.explanations import Explanation, explanations
-from opwright_codegen.read.advice import OF_ATEN
+from opwright_codegen.read.rule import OF_ATEN
 from opwright_codegen.records import dataclass
 
 __all__ = ["Said", "problems_of", "show_explanations"]

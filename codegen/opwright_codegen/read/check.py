@@ -10,13 +10,12 @@ import re
 from collections.abc import Mapping
 
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.advice import report
 from opwright_codegen.read.autocast import AUTOCAST_RULES
 from opwright_codegen.read.functions import FUNCTION_RULES
 from opwright_codegen.read.launch import LAUNCH_RULES
 from opwright_codegen.read.model import RESIZING, Operator
 from opwright_codegen.read.native import NATIVE_RULES
-from opwright_codegen.read.rule import Declared, Problem, Rule
+from opwright_codegen.read.rule import Declared, Problem, Rule, report
 from opwright_codegen.read.structured import STRUCTURED_RULES
 from opwright_codegen.read.values import error_at
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind

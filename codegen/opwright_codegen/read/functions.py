@@ -11,10 +11,9 @@ from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import Attribute, Call, Constant, Formula, Name
 from opwright_codegen.formula.emit import emit
 from opwright_codegen.formula.parser import parse
-from opwright_codegen.read.literals import is_literal_of
 from opwright_codegen.read.model import Operator, PythonFunction
 from opwright_codegen.read.rule import Declared, Problem, Rule
-from opwright_codegen.read.values import read_doc
+from opwright_codegen.read.values import is_literal_of, read_doc
 from opwright_codegen.schema.model import Argument
 from opwright_codegen.schema.types import BaseType, OptionalType, Type
 from opwright_codegen.source import Source, Span, Text

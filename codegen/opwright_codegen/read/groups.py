@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.read.advice import report
 from opwright_codegen.read.model import Operator, OperatorGroup
+from opwright_codegen.read.rule import report
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 
 __all__ = ["check_group", "group_operators"]

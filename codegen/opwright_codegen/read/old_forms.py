@@ -31,8 +31,8 @@ from opwright_codegen.formula.ast import (
 )
 from opwright_codegen.formula.emit import emit, safe_name
 from opwright_codegen.formula.parser import parse
-from opwright_codegen.read.literals import is_literal_of
 from opwright_codegen.read.model import Deprecation, Kernel, OldForm, Operator, OperatorGroup, Upgrade
+from opwright_codegen.read.values import is_literal_of
 from opwright_codegen.read.variants import inplace_names, inplace_schema, local_name, out_names, out_schema
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import EnumName, Value

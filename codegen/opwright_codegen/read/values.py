@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from opwright_codegen.documents.nodes import (
     is_verbatim,
@@ -18,8 +19,11 @@ from opwright_codegen.documents.nodes import (
 )
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, ScalarNode
 from opwright_codegen.errors import SchemaError
+from opwright_codegen.formula.ast import Constant, Formula, Unary
 from opwright_codegen.read.model import Kernel, Precomputed, UfuncLoop
+from opwright_codegen.schema.element_rules import fits
 from opwright_codegen.schema.model import Argument, FunctionSchema
+from opwright_codegen.schema.types import BaseType, Type
 from opwright_codegen.source import Source, Span, Text
 
 Reader = Callable[[Node, Source], object]
@@ -209,3 +213,25 @@ def _operator_name(name: str, span: Span) -> str:
     else:
         message, hint = f"{name!r} is not the name of an operator", "for example add.out"
     raise SchemaError("name-form", message, span, hint)
+
+
+_NAMED: Final = tuple(map(BaseType, ("ScalarType", "Layout", "MemoryFormat", "QScheme", "int")))  # named by a text
+_FLOATS: Final = tuple(map(BaseType, ("float", "SymFloat", "complex")))
+
+
+def is_literal_of(value: Formula, type: Type) -> bool:
+    """Return whether a literal is a value of a type, as calls take it: an int for a float, one value for a list, a text
+    for a name."""
+    match value:
+        case Unary("-", Constant(int() | float() | complex() as literal)):
+            pass
+        case Constant(literal) if literal is not ...:
+            pass
+        case _:
+            return False
+    if literal is None:
+        return type.is_optional
+    base = type.base()
+    if isinstance(literal, str) or base not in _FLOATS:
+        return fits(literal, base) or (isinstance(literal, str) and base in _NAMED)
+    return fits(complex(literal), BaseType("complex"))

@@ -6,8 +6,6 @@ import io
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 import opwright
 from opwright.fx.printing import table
 

@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _limit_memory() -> None:
-    """Limit the address space of this process, which calls operators with random arguments."""
+    """Set a limit for the memory of this process, which calls operators with random arguments."""
     try:
         import resource
 
