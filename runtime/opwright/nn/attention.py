@@ -47,16 +47,10 @@ def multi_head_attention_forward(
     _check(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
     if is_causal and attn_mask is None:
         raise RuntimeError("is_causal says that attn_mask is causal: give the mask, too")
-    if len(query.shape) == 2:
+    is_batch = len(query.shape) == 3
+    if not is_batch:
         query, key, value = (opwright.unsqueeze(each, 1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else opwright.unsqueeze(key_padding_mask, 0)
-        rest: Any = (add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights)
-        weights: Any = (in_proj_weight, in_proj_bias, bias_k, bias_v)
-        own: Any = (use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v)
-        given: Any = (query, key, value, embed_dim_to_check, num_heads, *weights, *rest, attn_mask, *own)
-        again: Any = multi_head_attention_forward
-        out, found = again(*given, average_attn_weights, is_causal)
-        return opwright.squeeze(out, 1), None if found is None else opwright.squeeze(found, 0)
     own_weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     projected = _projected((query, key, value), in_proj_weight, in_proj_bias, own_weights)
     is_hinted = is_causal and key_padding_mask is None and not need_weights
@@ -65,9 +59,12 @@ def multi_head_attention_forward(
     heads = _heads(projected, (bias_k, bias_v), (static_k, static_v), add_zero_attn, num_heads)
     mask = _joined(mask, padding, heads[1].shape[1], (*query.shape[:2], num_heads))
     attended, scores = _attended(heads, mask, dropout_p if training else 0.0, num_heads, need_weights, is_hinted)
-    found = None if scores is None or not average_attn_weights else opwright.mean(scores, [1])
-    rows = opwright.reshape(attended, [query.shape[0], query.shape[1], query.shape[2]])
-    return opwright.linear(rows, out_proj_weight, out_proj_bias), scores if found is None else found
+    if scores is not None and average_attn_weights:
+        scores = opwright.mean(scores, [1])
+    out = opwright.linear(opwright.reshape(attended, list(query.shape)), out_proj_weight, out_proj_bias)
+    if is_batch:
+        return out, scores
+    return opwright.squeeze(out, 1), None if scores is None else opwright.squeeze(scores, 0)
 
 
 def _check(query: Any, key: Any, value: Any, padding: Any, mask: Any, width: int, heads: int) -> None:

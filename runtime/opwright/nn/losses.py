@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import opwright
@@ -35,10 +36,7 @@ def mse_loss(
 ) -> A:
     """Return the squared difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
-    input, target = _broadcast(input, target)
-    if weight is None:
-        return opwright.mse_loss(input, target, number)
-    return _weighted(opwright.mse_loss(input, target, 0), weight, number)
+    return _weighted(opwright.mse_loss, *_broadcast(input, target), weight, number)
 
 
 def l1_loss(
@@ -51,10 +49,7 @@ def l1_loss(
 ) -> A:
     """Return the absolute difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
-    input, target = _broadcast(input, target)
-    if weight is None:
-        return opwright.l1_loss(input, target, number)
-    return _weighted(opwright.l1_loss(input, target, 0), weight, number)
+    return _weighted(opwright.l1_loss, *_broadcast(input, target), weight, number)
 
 
 def smooth_l1_loss(
@@ -79,8 +74,7 @@ def huber_loss(input: A, target: A, reduction: str = "mean", delta: float = 1.0,
         return opwright.huber_loss(input, target, number, delta)
     losses = opwright.huber_loss(input, target, 0, delta)
     _check_weight(losses, weight)
-    result: A = reduced(opwright.mul(losses, weight), number)
-    return result
+    return reduced(opwright.mul(losses, weight), number)
 
 
 def _broadcast(input: A, target: A) -> tuple[A, A]:
@@ -101,13 +95,13 @@ def _check_weight(input: Any, weight: Any) -> None:
         raise ValueError(f"weight and input must have one shape, but have {list(weight.shape)} and {list(input.shape)}")
 
 
-def _weighted(losses: A, weight: A, number: int) -> A:
+def _weighted(loss: Callable[..., A], input: A, target: A, weight: A | None, number: int) -> A:
+    if weight is None:
+        return loss(input, target, number)
+    losses = loss(input, target, 0)
     _check_weight(losses, weight)
     weighted = opwright.mul(losses, weight)
-    if number == 1:
-        return opwright.div(opwright.sum(weighted), opwright.sum(weight))
-    result: A = reduced(weighted, number)
-    return result
+    return opwright.div(opwright.sum(weighted), opwright.sum(weight)) if number == 1 else reduced(weighted, number)
 
 
 def binary_cross_entropy(
@@ -177,11 +171,10 @@ def gaussian_nll_loss(
     held = opwright.clamp(variance, min=eps)
     distance = opwright.sub(input, target)
     squares = opwright.div(opwright.mul(distance, distance), held)
-    losses = opwright.mul(opwright.add(opwright.log(held), squares), 0.5)
+    losses: A = opwright.mul(opwright.add(opwright.log(held), squares), 0.5)
     if full:
         losses = opwright.add(losses, 0.5 * math.log(2 * math.pi))
-    result: A = reduced(losses, number)
-    return result
+    return reduced(losses, number)
 
 
 def _variance(input: Any, var: Any) -> Any:

@@ -58,8 +58,7 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = opwright.mul(losses, weight)
     losses = opwright.div(opwright.sum(losses, -1), input.shape[-1])
-    result: A = reduced(losses, number)
-    return result
+    return reduced(losses, number)
 
 
 def margin_ranking_loss(
@@ -129,8 +128,7 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = opwright.minimum(far, distance(positive, negative))
     losses = opwright.clamp(opwright.sub(opwright.add(near, margin), far), min=0)
-    result: A = reduced(losses, number)
-    return result
+    return reduced(losses, number)
 
 
 def ctc_loss(

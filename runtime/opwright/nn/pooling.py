@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import opwright
@@ -25,11 +25,6 @@ __all__ = [
 Sizes = int | None | Sequence[int | None]
 
 
-def _steps(stride: Ints | None) -> Ints:
-    """Return the stride for operators, where an empty tuple means the size of the window."""
-    return () if stride is None else stride
-
-
 def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
     """Return the last sizes of the output. None means the size of the input.
 
@@ -43,9 +38,12 @@ def _sizes(output_size: Sizes, shape: Sequence[int], ndim: int) -> list[int]:
     return [have if size is None else size for size, have in zip(given, shape[-ndim:], strict=True)]
 
 
-def _root(means: A, norm_type: float, kernel_size: Ints, ndim: int) -> A:
-    """Return the roots of the sums of powers from their means. Negative means give 0."""
-    count = kernel_size**ndim if isinstance(kernel_size, int) else prod(kernel_size)
+def _norms(
+    means_of: Callable[..., A], ndim: int, input: A, norm_type: float, size: Ints, stride: Ints | None, ceil_mode: bool
+) -> A:
+    """Return the roots of the sums of powers over windows, from their means. Negative means give 0."""
+    means = means_of(opwright.pow(input, norm_type), size, () if stride is None else stride, 0, ceil_mode)
+    count = size**ndim if isinstance(size, int) else prod(size)
     positive = opwright.mul(opwright.sign(means), opwright.relu(opwright.abs(means)))
     return opwright.pow(opwright.mul(positive, count), 1 / norm_type)
 
@@ -63,8 +61,7 @@ def adaptive_max_pool1d_with_indices(input: A, output_size: Sizes, return_indice
 
 def lp_pool1d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
     """Return the norms of windows over 1 dimension."""
-    means = opwright.avg_pool1d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
-    return _root(means, norm_type, kernel_size, 1)
+    return _norms(opwright.avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def adaptive_max_pool2d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
@@ -85,8 +82,7 @@ def adaptive_avg_pool2d(input: A, output_size: Sizes) -> A:
 
 def lp_pool2d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
     """Return the norms of windows over 2 dimensions."""
-    means = opwright.avg_pool2d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
-    return _root(means, norm_type, kernel_size, 2)
+    return _norms(opwright.avg_pool2d, 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def adaptive_max_pool3d(input: A, output_size: Sizes, return_indices: bool = False) -> A | tuple[A, A]:
@@ -107,5 +103,4 @@ def adaptive_avg_pool3d(input: A, output_size: Sizes) -> A:
 
 def lp_pool3d(input: A, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False) -> A:
     """Return the norms of windows over 3 dimensions."""
-    means = opwright.avg_pool3d(opwright.pow(input, norm_type), kernel_size, _steps(stride), 0, ceil_mode)
-    return _root(means, norm_type, kernel_size, 3)
+    return _norms(opwright.avg_pool3d, 3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import opwright
+from opwright.nn.annotations import A
 
 
-def reduced(losses: Any, number: int) -> Any:
+def reduced(losses: A, number: int) -> A:
     """Return the losses, their mean or their sum, by the number of the reduction."""
     if not number:
         return losses
