@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import opwright
@@ -36,7 +35,10 @@ def mse_loss(
 ) -> A:
     """Return the squared difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
-    return _weighted(opwright.mse_loss, *_broadcast(input, target), weight, number)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return opwright.mse_loss(input, target, number)
+    return _weighted(opwright.mse_loss(input, target, 0), weight, number)
 
 
 def l1_loss(
@@ -49,7 +51,10 @@ def l1_loss(
 ) -> A:
     """Return the absolute difference. A weighted mean is divided by the sum of the weights."""
     number = reduction_number(reduction, size_average, reduce)
-    return _weighted(opwright.l1_loss, *_broadcast(input, target), weight, number)
+    input, target = _broadcast(input, target)
+    if weight is None:
+        return opwright.l1_loss(input, target, number)
+    return _weighted(opwright.l1_loss(input, target, 0), weight, number)
 
 
 def smooth_l1_loss(
@@ -95,10 +100,7 @@ def _check_weight(input: Any, weight: Any) -> None:
         raise ValueError(f"weight and input must have one shape, but have {list(weight.shape)} and {list(input.shape)}")
 
 
-def _weighted(loss: Callable[..., A], input: A, target: A, weight: A | None, number: int) -> A:
-    if weight is None:
-        return loss(input, target, number)
-    losses = loss(input, target, 0)
+def _weighted(losses: A, weight: A, number: int) -> A:
     _check_weight(losses, weight)
     weighted = opwright.mul(losses, weight)
     return opwright.div(opwright.sum(weighted), opwright.sum(weight)) if number == 1 else reduced(weighted, number)
