@@ -29,7 +29,7 @@ NAMES = {
 # What a library is called in the tests that use it, where that is not its name.
 MODULES = {"scikit-learn": "sklearn", "cupy-cuda13x": "cupy", "apache-tvm-ffi": "tvm_ffi"}
 CI = "continuous integration"
-OF_DEBIAN = "continuous integration where it is root; `make newest-python`"
+OF_DEBIAN = "continuous integration as root; `make newest-python`"
 
 
 @dataclass(frozen=True)
