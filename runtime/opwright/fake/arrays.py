@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -59,15 +60,13 @@ def _autograd_key(device: Device) -> int:
     return known or keys.autograd_of(backend_named(device).key)
 
 
-_places: dict[Device, Place] = {}
+_places: dict[tuple[str, int | None], Place] = {}
 
 
 def place_on(device: Device) -> Place:
     """Return the place without a mode on a device."""
-    found = _places.get(device)
-    if found is None:
-        found = _places.setdefault(device, Place(device))
-    return found
+    name = device.type, device.index
+    return _places.get(name) or _places.setdefault(name, Place(device))
 
 
 META_PLACE = place_on(Device("meta"))
@@ -339,9 +338,9 @@ devices.add_backend(
         keys=keys.DENSE_META,
         array_type=MetaArray,
         array_module=_array_module,
-        shape=lambda array: array.shape,
+        shape=attrgetter("shape"),
         strides=element_strides,
-        dtype=lambda array: array.dtype,
+        dtype=attrgetter("dtype"),
         index=lambda array: array.place.device.index,
         to_numpy=_no_data,
         from_numpy=_from_numpy,

@@ -259,7 +259,7 @@ def _find_by_base(kind: type) -> Backend | None:
 
 def backend_of(array: Array) -> Backend:
     """Return the backend of an array. Raises TypeError for anything that is no array of a registered backend."""
-    backend = find_backend(type(array))
+    backend = _by_type.get(type(array)) or find_backend(type(array))
     if backend is None:
         from opwright_core import plugins
 
@@ -272,7 +272,12 @@ def backend_of(array: Array) -> Backend:
 
 def shape_of(array: Array) -> tuple[int, ...]:
     """Return the sizes of an array of any backend. A Tensor's `shape` takes longer, since it is a Size."""
-    return array.shape if type(array) is np.ndarray else backend_of(array).shape(array)
+    return array.shape if type(array) is np.ndarray else (_by_type.get(type(array)) or backend_of(array)).shape(array)
+
+
+def dtype_of(array: Array) -> DType:
+    """Return the dtype of an array of any backend."""
+    return array.dtype if type(array) is np.ndarray else (_by_type.get(type(array)) or backend_of(array)).dtype(array)
 
 
 def backend_named(device: object) -> Backend:

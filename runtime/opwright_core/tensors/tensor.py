@@ -13,7 +13,7 @@ import numpy as np
 
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit
-from opwright_core.arrays.devices import Array, Device, backend_of, is_array, shape_of
+from opwright_core.arrays.devices import Array, Device, backend_of, dtype_of, is_array, shape_of
 from opwright_core.arrays.dtypes import CANONICAL, REDUCED, DType
 from opwright_core.arrays.size import Size, size_of
 from opwright_core.arrays.storage import Extra, Storage
@@ -51,13 +51,14 @@ class Tensor(TensorMethods):
     @property
     def ndim(self) -> int:
         """Return the number of dimensions."""
-        return len(shape_of(self.array))
+        array = self.array
+        return len(array.shape if type(array) is ndarray else shape_of(array))
 
     @property
     def dtype(self) -> DType:
         """Return the dtype, a NumPy one."""
         array = self.array
-        return array.dtype if type(array) is ndarray else backend_of(array).dtype(array)
+        return array.dtype if type(array) is ndarray else dtype_of(array)
 
     @property
     def device(self) -> Device:

@@ -117,7 +117,7 @@ class Signature:
         positional arguments nor keyword-only ones that equal their defaults."""
         end = self.positional
         defaults = self.defaults
-        while end and _equal(args[end - 1], defaults[end - 1]):
+        while end and defaults[end - 1] is not REQUIRED and _equal(args[end - 1], defaults[end - 1]):
             end -= 1
         kwargs = {}
         for position in range(self.positional, len(args)):
