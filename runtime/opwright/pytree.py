@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from opwright.base.tree_keys import GetAttrKey, MappingKey, SequenceKey
@@ -81,10 +82,10 @@ class TreeSpec:
     context: Any
     children: tuple[TreeSpec, ...] = ()
 
-    @property
+    @cached_property
     def num_leaves(self) -> int:
         """Return how many leaves such a tree has."""
-        return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children)
+        return 1 if self.type is None else sum([child.num_leaves for child in self.children])
 
     @property
     def num_nodes(self) -> int:
@@ -115,9 +116,12 @@ class TreeSpec:
         return f"TreeSpec({self.type.__name__}, {self.context!r}, [{', '.join(map(repr, self.children))}])"
 
 
+_LEAF: Final = TreeSpec(None, None)
+
+
 def LeafSpec() -> TreeSpec:
     """Return the structure of a leaf."""
-    return TreeSpec(None, None)
+    return _LEAF
 
 
 def register_pytree_node(
@@ -153,6 +157,16 @@ def _kind_of(tree: Any, is_leaf: IsLeaf) -> tuple[Any, _Kind | None]:
     return (NamedTuple, _named) if is_named else (None, None)
 
 
+def root_of(tree: PyTree) -> tuple[Any, Any, list[Any]]:
+    """Return the type and context of the root of a tree, as its TreeSpec has them, and its children. A leaf has no
+    type."""
+    cls, kind = _kind_of(tree, None)
+    if kind is None:
+        return None, None, []
+    children, context = kind.flatten(tree)
+    return cls, context, list(children)
+
+
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
     """Return the leaves of a tree, and its structure. `is_leaf` says of further values that they are leaves."""
     leaves: list[Any] = []
@@ -160,10 +174,13 @@ def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeS
 
 
 def _flatten_into(leaves: list[Any], tree: PyTree, is_leaf: IsLeaf) -> TreeSpec:
+    if is_leaf is None and type(tree) is Tensor:  # the most common leaf
+        leaves.append(tree)
+        return _LEAF
     cls, kind = _kind_of(tree, is_leaf)
     if kind is None:
         leaves.append(tree)
-        return LeafSpec()
+        return _LEAF
     children, context = kind.flatten(tree)
     return TreeSpec(cls, context, tuple([_flatten_into(leaves, child, is_leaf) for child in children]))
 
@@ -176,14 +193,13 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ValueError(f"the structure has {treespec.num_leaves} leaves, but {len(given)} were given")
-    return _build(iter(given), treespec)
+    return given[0] if treespec.type is None else _build(iter(given), treespec)
 
 
-def _build(leaves: Any, spec: TreeSpec) -> PyTree:
-    if spec.is_leaf():
-        return next(leaves)
+def _build(leaves: Iterator[Any], spec: TreeSpec) -> PyTree:
     kind = _named if spec.type is NamedTuple else _kinds[spec.type]
-    return kind.unflatten([_build(leaves, child) for child in spec.children], spec.context)
+    children = [next(leaves) if child.type is None else _build(leaves, child) for child in spec.children]
+    return kind.unflatten(children, spec.context)
 
 
 def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterable[Any]:
@@ -204,6 +220,8 @@ def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
 def tree_map(func: Function, tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """Return the tree of what `func` makes of each leaf; further trees of its structure give further arguments. Raises
     ValueError for one of another structure."""
+    if not rests and is_leaf is None and type(tree) is Tensor:
+        return func(tree)
     leaves, spec = tree_flatten(tree, is_leaf)
     return tree_unflatten(map(func, leaves, *_leaves_of(rests, spec, is_leaf)), spec)
 

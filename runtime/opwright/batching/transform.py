@@ -8,7 +8,7 @@ from typing import Any, Final, ParamSpec, TypeVar, get_args
 from opwright.batching.batching import Batching, Randomness
 from opwright.ground.wrapping import wraps
 from opwright.namespaces import aten
-from opwright.pytree import TreeSpec, tree_flatten, tree_unflatten
+from opwright.pytree import TreeSpec, root_of, tree_flatten, tree_unflatten
 from opwright_core.arrays.devices import as_device, shape_of
 from opwright_core.generators.generator import Generator, generator_of
 from opwright_core.tensors.tensor import Tensor
@@ -39,12 +39,15 @@ def vmap(
     if chunk_size is not None and (type(chunk_size) is not int or chunk_size < 1):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0, got {chunk_size!r}")
 
-    is_simple = type(in_dims) is int and type(out_dims) is int and chunk_size is None
+    is_flat = type(in_dims) is int or (type(in_dims) is tuple and all(_is_dim(each) for each in in_dims))
+    is_simple = is_flat and type(out_dims) is int and chunk_size is None
 
     @wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if is_simple and (size := _size_of(args, in_dims)) is not None:
-            return _simple(func, in_dims, out_dims, args, kwargs, size, randomness)
+        if is_simple:
+            dims = (in_dims,) * len(args) if type(in_dims) is int else in_dims
+            if (size := _size_of(args, dims)) is not None:
+                return _simple(func, dims, out_dims, args, kwargs, size, randomness)
         call = _Call(func, in_dims, out_dims, args, kwargs)
         if chunk_size is None or chunk_size >= call.size:
             return call.whole(randomness)
@@ -53,12 +56,20 @@ def vmap(
     return wrapped
 
 
-def _size_of(args: tuple[Any, ...], dim: int) -> int | None:
-    """Return the number of samples where all arguments are tensors with this dimension, and agree; else None."""
+def _is_dim(dim: Dims) -> bool:
+    return dim is None or type(dim) is int
+
+
+def _size_of(args: tuple[Any, ...], dims: tuple[int | None, ...]) -> int | None:
+    """Return the number of samples where all arguments are tensors with their dimension, and agree; else None."""
+    if len(args) != len(dims):
+        return None
     size = None
-    for each in args:
+    for each, dim in zip(args, dims, strict=True):
         if type(each) is not Tensor:
             return None
+        if dim is None:
+            continue
         shape = shape_of(each.array)
         if not -len(shape) <= dim < len(shape) or (size is not None and size != shape[dim]):
             return None
@@ -67,11 +78,18 @@ def _size_of(args: tuple[Any, ...], dim: int) -> int | None:
 
 
 def _simple(
-    func: Function, in_dim: int, out_dim: int, args: tuple[Any, ...], kwargs: Any, size: int, randomness: Randomness
+    func: Function,
+    dims: tuple[int | None, ...],
+    out_dim: int,
+    args: tuple[Any, ...],
+    kwargs: Any,
+    size: int,
+    randomness: Randomness,
 ) -> Any:
     """Return what `_Call` gives where arguments are tensors and the dimensions numbers."""
     with Batching(size, randomness) as level:
-        given = [level.put(each, in_dim if in_dim >= 0 else in_dim + len(shape_of(each.array))) for each in args]
+        pairs = zip(args, dims, strict=True)
+        given = [each if dim is None else level.put(each, dim % each.ndim) for each, dim in pairs]
         output = func(*given, **kwargs)
         results, spec = ([output], None) if type(output) is Tensor else tree_flatten(output)
         values = [_value_of(func, level, each, out_dim) for each in results]
@@ -85,12 +103,16 @@ class _Call:
 
     def __init__(self, func: Function, in_dims: Dims, out_dims: Dims, args: tuple[Any, ...], kwargs: Any) -> None:
         self.func = func
-        self.name = _name_of(func)
         self.out_dims = out_dims
         self.leaves, self.spec = tree_flatten(args)
         self.dims = self._dims(in_dims, args)
         self.kwargs = kwargs
         self.size = self._size()
+
+    @property
+    def name(self) -> str:
+        """Return how errors name the function."""
+        return _name_of(self.func)
 
     def _dims(self, in_dims: Dims, args: tuple[Any, ...]) -> list[int | None]:
         if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
@@ -112,9 +134,11 @@ class _Call:
         return [self._checked(in_dims, *pair) for pair in zip(self.leaves, flat, strict=True)]
 
     def _checked(self, in_dims: Dims, value: Any, dim: Any) -> int | None:
-        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for"
         if dim is None:
             return None
+        if type(dim) is int and isinstance(value, Tensor) and -value.ndim <= dim < value.ndim:
+            return dim % value.ndim
+        about = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): Got in_dim={dim} for"
         if type(dim) is not int:
             raise ValueError(f"{about} an input but in_dim must be either an integer dimension or None.")
         if not isinstance(value, Tensor):
@@ -122,12 +146,10 @@ class _Call:
                 f"{about} an input but the input is of type {type(value)}. We cannot vmap over non-Tensor arguments, "
                 "please use None as the respective in_dim"
             )
-        if not -value.ndim <= dim < value.ndim:
-            raise ValueError(
-                f"{about} some input, but that input is a Tensor of dimensionality {value.ndim} so expected in_dim to "
-                f"satisfy -{value.ndim} <= in_dim < {value.ndim}."
-            )
-        return dim % value.ndim
+        raise ValueError(
+            f"{about} some input, but that input is a Tensor of dimensionality {value.ndim} so expected in_dim to "
+            f"satisfy -{value.ndim} <= in_dim < {value.ndim}."
+        )
 
     def _size(self) -> int:
         sizes = [v.shape[dim] for v, dim in zip(self.leaves, self.dims, strict=True) if dim is not None]
@@ -230,22 +252,18 @@ def _broadcast(dims: Dims, spec: TreeSpec) -> list[Any] | None:
     two do not fit."""
     if isinstance(dims, _ATOMS):
         return [dims] * spec.num_leaves
-    _, own = tree_flatten(dims, is_leaf=lambda value: value is None)
-    if own.is_leaf():
+    kind, context, children = root_of(dims)
+    if kind is None:
         return [dims] * spec.num_leaves
-    if own.num_children != spec.num_children or own.type is not spec.type or own.context != spec.context:
+    if len(children) != len(spec.children) or kind is not spec.type or context != spec.context:
         return None
     found: list[Any] = []
-    for child, part in zip(_children(dims), spec.children, strict=True):
+    for child, part in zip(children, spec.children, strict=True):
         each = _broadcast(child, part)
         if each is None:
             return None
         found += each
     return found
-
-
-def _children(dims: Any) -> list[Any]:
-    return list(dims.values()) if isinstance(dims, dict) else list(dims)
 
 
 def _part(value: Any, dim: int | None, start: int, count: int) -> Any:
