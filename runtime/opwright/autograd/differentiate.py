@@ -9,14 +9,14 @@ from opwright.autograd import batched, compiled, engine
 from opwright.autograd.final_callbacks import call_from, queued
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
-from opwright.autograd.nodes import Edge, NoHistory
+from opwright.autograd.nodes import Edge, Node, NoHistory
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, dtype_name
 from opwright_core.keys import GRAD, VIEW
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["backward", "grad"]
+__all__ = ["backward", "find", "grad", "root_of", "targets_of"]
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
@@ -55,7 +55,7 @@ def _accumulate(
     if inputs is None and not create_graph and compiled.run(tensors, grad_tensors, keep):
         return
     if isinstance(tensors, Tensor) and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
-        roots = [_root(0, tensors, grad_tensors)]
+        roots = [root_of(0, tensors, grad_tensors)]
     else:
         roots = _roots(_as_tuple(tensors), grad_tensors)
     if inputs is None:
@@ -67,7 +67,7 @@ def _accumulate(
     for tensor in wanted:
         if isinstance(tensor, Tensor) and tensor.requires_grad and not tensor.is_leaf:
             tensor.retain_grad()
-    engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=_targets(wanted), accumulates=True)
+    engine.run(roots, keep_graph=keep, create_graph=create_graph, targets=targets_of(wanted), accumulates=True)
 
 
 def grad(
@@ -94,8 +94,11 @@ def grad(
     roots, wanted = _as_tuple(outputs), _as_tuple(inputs)
     if not wanted:
         raise RuntimeError("'inputs' argument to grad cannot be empty: name the tensors to differentiate by")
-    find = _find_batched if is_grads_batched else _find
-    found = find(roots, grad_outputs, _targets(wanted), keep, create_graph)
+    targets = targets_of(wanted)
+    if is_grads_batched:
+        found = _find_batched(roots, grad_outputs, targets, keep, create_graph)
+    else:
+        found = find(_roots(roots, grad_outputs), targets, keep, create_graph)
     for index, (tensor, value) in enumerate(zip(wanted, found, strict=True)):
         if value is not None:
             continue
@@ -109,14 +112,19 @@ def grad(
     return tuple(found)
 
 
-def _find(
-    roots: tuple[Tensor, ...], grads: Gradients, targets: list[Edge], keep_graph: bool, create_graph: bool
+def find(
+    roots: Sequence[engine.Root],
+    targets: list[Edge],
+    keep_graph: bool,
+    create_graph: bool | None,
+    needed: set[Node] | None = None,
 ) -> list[Any]:
-    """Return the gradients of the targets."""
+    """Return the gradients of the targets, None for those that nothing flows to: `engine.run`, and then what was queued
+    for the end of the pass."""
     callbacks = queued()
     start = len(callbacks)
     try:
-        found = engine.run(_roots(roots, grads), keep_graph=keep_graph, create_graph=create_graph, targets=targets)
+        found = engine.run(roots, keep_graph=keep_graph, create_graph=create_graph, targets=targets, needed=needed)
         if len(callbacks) > start:
             call_from(callbacks, start)
     except BaseException:
@@ -131,7 +139,7 @@ def _find_batched(
     """Return the gradients of the targets for each sample of a batch, stacked."""
 
     def backward(sample: Sequence[Tensor | None]) -> list[Any]:
-        return _find(roots, sample, targets, keep_graph, create_graph)
+        return find(_roots(roots, sample), targets, keep_graph, create_graph)
 
     return batched.run(backward, roots, _given(roots, grads))
 
@@ -145,7 +153,7 @@ def _as_tuple(tensors: Tensors) -> tuple[Any, ...]:
 
 
 def _roots(tensors: tuple[Tensor, ...], grads: Gradients) -> list[tuple[Edge, Tensor]]:
-    return [_root(index, *pair) for index, pair in enumerate(zip(tensors, _given(tensors, grads), strict=True))]
+    return [root_of(index, *pair) for index, pair in enumerate(zip(tensors, _given(tensors, grads), strict=True))]
 
 
 def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | None]:
@@ -163,7 +171,11 @@ def _given(tensors: tuple[Tensor, ...], grads: Gradients) -> Sequence[Tensor | N
     return given
 
 
-def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) -> tuple[Edge, Tensor]:
+def root_of(
+    index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None, like: Tensor | None = None
+) -> engine.Root:
+    """Return the edge of the `index`th root of a pass, with its gradient; if none is given, with ones `like` a tensor,
+    else like the scalar itself. Raises RuntimeError where there is no graph, or the gradient does not fit."""
     if isinstance(tensor, GradientEdge):
         if gradient is None:
             raise RuntimeError(f"element {index} is a GradientEdge, whose gradient must be given")
@@ -176,7 +188,7 @@ def _root(index: int, tensor: Tensor | GradientEdge, gradient: Tensor | None) ->
             raise RuntimeError(
                 f"grad can be implicitly created only for real scalar outputs but got {dtype_name(tensor.dtype)}"
             )
-        return tensor.edge, ones_like(tensor)
+        return tensor.edge, ones_like(tensor if like is None else like)
     if shape_of(gradient.array) != shape_of(tensor.array):
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {list(gradient.shape)} and output[{index}] has a "
@@ -199,7 +211,8 @@ def _check_recorded(index: int, tensor: Tensor) -> None:
         raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
 
 
-def _targets(tensors: tuple[Tensor | GradientEdge, ...]) -> list[Edge]:
+def targets_of(tensors: Sequence[Tensor | GradientEdge]) -> list[Edge]:
+    """Return where the gradients of tensors flow. Raises RuntimeError for one that does not require grad."""
     for tensor in tensors:
         if isinstance(tensor, Tensor) and not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -22,7 +22,7 @@ from opwright.autograd.accumulate import accumulate_from
 from opwright.autograd.gradients import add, fit
 from opwright.autograd.hooks import call_hooks, call_prehooks, call_tensor_hooks
 from opwright.autograd.modes import below_classes, with_recording, without_recording
-from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of, number_of
+from opwright.autograd.nodes import AccumulateGrad, Edge, Node
 from opwright.autograd.reach import count_uses, leading_to, reachable
 from opwright.inspection.backward_sources import name_backward
 from opwright_core.state import active_modes, set_modes
@@ -40,22 +40,25 @@ def run(
     roots: Sequence[Root],
     *,
     keep_graph: bool,
-    create_graph: bool,
+    create_graph: bool | None,
     targets: Sequence[Edge] | None = None,
+    needed: set[Node] | None = None,
     accumulates: bool = False,
 ) -> list[Any]:
     """Run one backward pass from `roots`, pairs of an edge and its gradient.
 
     Without `targets`, leaves accumulate; the result is empty. With them only what leads to a target runs: nothing
     accumulates, and the result has the gradient of each, or None; or, where the pass `accumulates`, the targets run
-    too, and those that are leaves accumulate. `keep_graph` keeps what nodes saved, `create_graph` records what they
-    compute.
+    too, and those that are leaves accumulate. `needed`: the nodes that lead to a target, if they are known.
+    `keep_graph` keeps what nodes saved. `create_graph` records what they compute; with None the modes decide.
     """
     current = _Pass(keep_graph, targets, accumulates)
+    current.needed = needed
     outer, outer_pass = active_modes(), running.get()
     try:  # (Note [Interrupted blocks])
         running.set(current)
-        set_modes(below_classes(with_recording(outer) if create_graph else without_recording(outer)))
+        modes = outer if create_graph is None else with_recording(outer) if create_graph else without_recording(outer)
+        set_modes(below_classes(modes))
         current.begin(roots)
         del roots
         current.run()
@@ -99,19 +102,9 @@ class _Pass:
     """The state of one backward pass."""
 
     __slots__ = (
-        "captures",
-        "complete",
-        "heap",
-        "is_careful",
-        "keep_graph",
-        "leaves",
-        "needed",
-        "number",
-        "queue",
-        "roots",
-        "targets",
-        "uses",
-    )
+        "captures", "complete", "heap", "is_careful", "keep_graph", "leaves", "needed", "number", "queue", "roots",
+        "targets", "uses",
+    )  # fmt: skip
 
     def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool) -> None:
         self.number = _next_number()
@@ -124,9 +117,12 @@ class _Pass:
         self.uses: dict[AccumulateGrad, int] | None = None  # how many gradients are still to arrive, where it matters
         self.needed: set[Node] | None = None
         self.captures: dict[tuple[Node, int], Any] | None = None
-        self.targets = None if targets is None else {node_of(edge) for edge in targets}
-        if targets is not None and not accumulates:
-            self.captures = {(node_of(edge), number_of(edge)): None for edge in targets}
+        if targets is None:
+            self.targets = None
+        else:
+            numbered = [edge if type(edge) is tuple else (edge, 0) for edge in targets]
+            self.targets = {node for node, _ in numbered}
+            self.captures = None if accumulates else dict.fromkeys(numbered)
         self.is_careful = anomaly.is_on()
 
     def begin(self, roots: Sequence[tuple[Edge, Any]]) -> None:
@@ -134,14 +130,14 @@ class _Pass:
         self.prepare([edge for edge, _ in roots])
         for index, (edge, grad) in enumerate(roots):
             fitted = fit(grad, edge, None, index)
-            if self.needed is None or node_of(edge) in self.needed:
+            if self.needed is None or (edge[0] if type(edge) is tuple else edge) in self.needed:
                 self.deliver(edge, fitted)
 
     def prepare(self, roots: Sequence[Edge]) -> None:
         """Look through the graph beforehand: which nodes lead to targets, or when leaves with hooks are complete."""
         self.roots = roots
         if self.targets is not None:
-            self.needed = leading_to(self.targets, roots)
+            self.needed = self.needed or leading_to(self.targets, roots)
         elif AccumulateGrad.watched:
             uses = count_uses(roots)
             self.uses = uses if any(leaf.has_hooks for leaf in uses) else None
@@ -221,12 +217,12 @@ class _Pass:
         """Return the gradients of the targets."""
         if targets is None or self.captures is None:
             return []
-        return [self.captures[node_of(edge), number_of(edge)] for edge in targets]
+        return [self.captures[edge if type(edge) is tuple else (edge, 0)] for edge in targets]
 
     def run(self) -> None:
         """Take nodes until none waits."""
         queue, heap = self.queue, self.heap
-        is_plain = self.uses is None and self.needed is None and not self.is_careful
+        is_plain = self.uses is None and not self.is_careful
         last: float = math.inf  # nodes come in descending order, as edges lead to older ones
         while heap:
             while self.complete:
@@ -245,23 +241,29 @@ class _Pass:
 
     def run_chain(self, node: Node, grad: Any) -> None:
         """Run a node of one output whose gradient is defined, and the next one too as long as nothing else waits."""
-        leaves, heap, frees = self.leaves, self.heap, not self.keep_graph
+        leaves, heap, frees, needed, targets = self.leaves, self.heap, not self.keep_graph, self.needed, self.targets
         shape, dtype = node.shape, node.dtype  # which `grad` has
-        while node.extra is None:
-            results = node.apply(grad)
+        while node.extra is None and (targets is None or node not in targets):
+            edges = node.edges
+            if needed is None:
+                results = node.apply(grad)
+            else:
+                edges = [edge if (edge[0] if type(edge) is tuple else edge) in needed else None for edge in edges]
+                asked: dict[str, Any] = {"edges": edges} if node.takes_edges else {}
+                results = node.apply(grad, **asked)
             if frees and node.saved:
                 node.release()
             following: Any = None
             following_grad: Any = None
             position = -1  # counted here: `zip` takes a third of a step
-            for edge in node.edges:
+            for edge in edges:
                 position += 1
                 if edge is None:
                     continue
                 result = results[position]
                 kind = type(edge)
                 if result is None or kind is tuple:
-                    self.deliver(edge, _fitted(result, edge, node, position))
+                    self.deliver(edge, None if result is None else fit(result, edge, node, position))
                     continue
                 if result is grad:
                     if edge.dtype is not dtype or edge.shape != shape:
@@ -299,7 +301,7 @@ class _Pass:
             node.release()
         for position, (edge, result) in enumerate(zip(edges, results, strict=False)):
             if edge is not None:
-                self.deliver(edge, _fitted(result, edge, node, position))
+                self.deliver(edge, None if result is None else fit(result, edge, node, position))
 
     def run_uncommon(self, node: Node, grads: Any) -> tuple[Sequence[Edge], Sequence[Any]]:
         """Run a node with hooks, with several outputs, with no gradient defined, or in a pass that looks for targets.
@@ -308,18 +310,21 @@ class _Pass:
         """
         edges = node.edges
         if self.needed is not None:
-            edges = [edge if edge is not None and node_of(edge) in self.needed else None for edge in edges]
-            if self.captures is not None and not any(edge is not None for edge in edges):
+            needed = self.needed
+            edges = [edge if (edge[0] if type(edge) is tuple else edge) in needed else None for edge in edges]
+            if self.captures is not None and edges.count(None) == len(edges):
                 self.capture(node, self.after_hooks(node, grads))
                 return (), ()
-            self.capture(node, grads)  # as in PyTorch: before its hooks, where the node itself runs
-        grads = self.after_hooks(node, grads)
+            if self.targets and node in self.targets:
+                self.capture(node, grads)  # as in PyTorch: before its hooks, where the node itself runs
         extra = node.extra
+        if extra is not None:
+            grads = self.after_hooks(node, grads)
         several = grads if type(grads) is list else (grads,)
         if extra is not None and extra.prehooks:
             several = call_prehooks(extra.prehooks, several)
         results: Sequence[Any]
-        if not node.takes_undefined and all(grad is None for grad in several):
+        if not node.takes_undefined and not [grad for grad in several if grad is not None]:
             results = (None,) * len(edges)
         else:
             asked = {"edges": edges} if node.takes_edges and edges is not node.edges else {}
@@ -335,8 +340,3 @@ def error_of_circle(node: Node) -> RuntimeError:
         f"the graph leads to {node.name()} from itself or from an older node: edges lead to older nodes, and are not "
         "to be set"
     )
-
-
-def _fitted(result: Any, edge: Edge, node: Node, position: int) -> Any:
-    """Return a node's gradient number `position`, with the shape and dtype of what it belongs to, or None."""
-    return None if result is None else fit(result, edge, node, position)

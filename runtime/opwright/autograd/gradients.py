@@ -11,7 +11,7 @@ from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded, Record
 from opwright.autograd.quick import is_array_alone, is_fast_path
 from opwright.inspection.backward_sources import recorded_by
 from opwright.namespaces import aten
-from opwright_core.arrays.devices import Device
+from opwright_core.arrays.devices import Device, dtype_of, shape_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, dtype_name
 from opwright_core.arrays.layouts import Shape
 from opwright_core.tensors.tensor import Tensor, wrap
@@ -52,6 +52,10 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
 
     `node` computed it, as its `index`th. Raises RuntimeError where it cannot belong there.
     """
+    if type(grad) is Tensor and isinstance(edge, Recorded):
+        array = grad.array
+        if getattr(array, "dtype", None) is edge.dtype and array.shape == edge.shape:
+            return grad
     if type(edge) is not tuple and is_array_alone(grad) and _serves_arrays(edge):
         array = grad.array
         if array.dtype is edge.dtype and array.shape == edge.shape:
@@ -62,17 +66,18 @@ def fit(grad: Any, edge: Edge, node: Node | None, index: int) -> Any:
     if not isinstance(grad, Tensor):
         raise RuntimeError(_invalid(node, index, f"expected a Tensor or None, but got {type(grad).__name__}"))
     shape, dtype, device = node_of(edge).output(number_of(edge))
-    if grad.shape != shape:
-        if not _expands(shape, grad.shape):
+    own_shape = shape_of(grad.array)
+    if own_shape != shape:
+        if not _expands(shape, own_shape):
             raise RuntimeError(
-                _invalid(node, index, f"got {list(grad.shape)} but expected shape compatible with {list(shape)}")
+                _invalid(node, index, f"got {list(own_shape)} but expected shape compatible with {list(shape)}")
             )
         grad = aten["sum_to_size.default"](grad, list(shape))
-    if dtype is not None and grad.dtype != dtype:  # (a Function may take any)
+    if dtype is not None and dtype_of(grad.array) != dtype:  # (a Function may take any)
         grad = _cast(grad, dtype, node, index)
-    if device is not None and grad.device != device:
+    if device is not None and (own := grad.device) is not device and own != device:
         if grad.ndim:
-            raise RuntimeError(_invalid(node, index, f"expected device {device} but got {grad.device}"))
+            raise RuntimeError(_invalid(node, index, f"expected device {device} but got {own}"))
         grad = aten["to.dtype_layout"](grad, device=device)  # of a 0-dim tensor that met others
     return grad
 

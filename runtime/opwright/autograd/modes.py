@@ -59,7 +59,9 @@ def with_recording(modes: Modes | None) -> Modes | None:
 
 def below_classes(modes: Modes | None) -> Modes:
     """Return the modes given, but that no class is asked about functions: in a backward pass."""
-    return _BELOW_CLASSES if modes is None else Modes(modes.include, modes.mask & ~PRE_DISPATCH, modes.top)
+    if modes is None:
+        return _BELOW_CLASSES
+    return Modes(modes.include, modes.mask & ~PRE_DISPATCH, modes.top) if modes.mask & PRE_DISPATCH else modes
 
 
 class Switch:

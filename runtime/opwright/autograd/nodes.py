@@ -15,14 +15,14 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakSet
 
 from opwright.autograd.collecting import track_nodes
 from opwright.autograd.fields import NodeType
 from opwright.autograd.hooks import RemovableHandle, add_hook
 from opwright.inspection.backward_sources import gradient_text, recorded_by
-from opwright_core.arrays.devices import Array, Device, shape_of
+from opwright_core.arrays.devices import Array, Device, backend_of, dtype_of, shape_of
 from opwright_core.arrays.dtypes import INEXACT, DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.core import NodeBase, fast
@@ -237,7 +237,7 @@ class AccumulateGrad(Node):
         self._variable = weakref.ref(variable)
         self.array: Array = variable.array
         self.shape = shape_of(variable.array)
-        self.dtype = variable.dtype
+        self.dtype = dtype_of(variable.array)
 
     def follow(self, variable: Tensor) -> AccumulateGrad:
         """Return where the leaf's gradient ends after it took other memory or another layout. Graphs made before find
@@ -268,7 +268,7 @@ class AccumulateGrad(Node):
     def output(self, number: int) -> Output:
         """Return shape, dtype and device of the leaf."""
         assert self.dtype is not None
-        return self.shape, self.dtype, self.variable.device
+        return self.shape, self.dtype, backend_of(self.array).device(self.array)
 
     @property
     def variable(self) -> Tensor:
@@ -314,9 +314,11 @@ class NoHistory(Node):
 
 def node_of(edge: Edge) -> Node:
     """Return the node an edge leads to."""
-    return cast(Node, edge[0] if type(edge) is tuple else edge)
+    node: Node = edge[0] if type(edge) is tuple else edge
+    return node
 
 
 def number_of(edge: Edge) -> int:
     """Return which of the node's results an edge stands for."""
-    return cast(int, edge[1]) if type(edge) is tuple else 0
+    number: int = edge[1] if type(edge) is tuple else 0
+    return number

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opwright_core.arrays.devices import dtype_of
 from opwright_core.arrays.dtypes import FLOATING
 from opwright_core.keys import CPU_ALONE, GRAD
 from opwright_core.state import with_modes
@@ -33,8 +34,10 @@ def is_fast_path(*tensors: Any) -> bool:
 
 def conjugate_of(value: Any) -> Any:
     """Return the conjugate, which of a real tensor is the tensor itself."""
-    if type(value) is Tensor and (value.array.dtype if type(value.array) is np.ndarray else value.dtype) in FLOATING:
-        return value
+    if type(value) is Tensor:
+        array = value.array
+        if (array.dtype if type(array) is np.ndarray else dtype_of(array)) in FLOATING:
+            return value
     return value.conj()
 
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
 
-from opwright.autograd.nodes import AccumulateGrad, Edge, Node, node_of
+from opwright.autograd.nodes import AccumulateGrad, Edge, Node
 
 __all__ = ["count_uses", "leading_to", "reachable"]
+
+_SEQUENCE: Final = attrgetter("sequence")
 
 
 def leading_to(targets: set[Node], roots: Iterable[Edge]) -> set[Node]:
     """Return the nodes from which a target can be reached, and the targets."""
-    order = sorted(reachable(roots), key=_sequence)
+    following = _following(roots)
     needed = set(targets)
-    for node in order:  # ascending: a node's edges lead to those before it
-        if any(edge is not None and node_of(edge) in needed for edge in node.edges):
+    for node in sorted(following, key=_SEQUENCE):  # ascending: a node's edges lead to those before it
+        if not needed.isdisjoint(following[node]):
             needed.add(node)
     return needed
-
-
-def _sequence(node: Node) -> int:
-    return node.sequence
 
 
 def count_uses(roots: Iterable[Edge]) -> dict[AccumulateGrad, int]:
@@ -36,13 +36,17 @@ def count_uses(roots: Iterable[Edge]) -> dict[AccumulateGrad, int]:
 
 def reachable(roots: Iterable[Edge]) -> set[Node]:
     """Return the nodes of roots, and all that gradients flow to from there."""
-    found = {node_of(edge) for edge in roots}
-    stack = list(found)
+    return set(_following(roots))
+
+
+def _following(roots: Iterable[Edge]) -> dict[Node, list[Node]]:
+    """Return the nodes that gradients flow to from each node that can be reached."""
+    found: dict[Node, list[Node]] = {}
+    stack = [edge[0] if type(edge) is tuple else edge for edge in roots]
     while stack:
-        for edge in stack.pop().edges:
-            if edge is not None:
-                node = node_of(edge)
-                if node not in found:
-                    found.add(node)
-                    stack.append(node)
+        node = stack.pop()
+        if node not in found:
+            nodes = [edge[0] if type(edge) is tuple else edge for edge in node.edges if edge is not None]
+            found[node] = nodes
+            stack += nodes
     return found

@@ -23,7 +23,7 @@ from opwright.autograd.nodes import (
 )
 from opwright.autograd.tensor_hooks import retain_grad
 from opwright.autograd.views import VIEW_ERRORS, ViewOfBase, WriteToView
-from opwright_core.arrays.devices import shape_of
+from opwright_core.arrays.devices import dtype_of, shape_of
 from opwright_core.arrays.dtypes import INEXACT
 from opwright_core.arrays.storage import Extra, storage_of
 from opwright_core.keys import GRAD, INFERENCE, VIEW
@@ -61,7 +61,7 @@ def record(result: Tensor, node: Node) -> Tensor:
     array = result.array
     is_in_numpy = type(array) is ndarray
     node.shape = array.shape if is_in_numpy else shape_of(array)
-    node.dtype = dtype = array.dtype if is_in_numpy else result.dtype
+    node.dtype = dtype = array.dtype if is_in_numpy else dtype_of(array)
     if dtype not in INEXACT:
         return result
     result.edge = node

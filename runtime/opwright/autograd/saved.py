@@ -23,8 +23,9 @@ from opwright_core.locks.registry_lock import RegistryLock
 from opwright_core.tensors.tensor import Tensor, new_tensor
 
 __all__ = [
-    "Saved", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save", "save_all", "save_optional",
-    "save_original", "save_result", "save_results", "saved_tensors_hooks", "unpack", "unpack_all", "unpack_optional",
+    "Saved", "SavedResult", "SavedValue", "disable_saved_tensors_hooks", "note_detached", "note_tangent", "save",
+    "save_all", "save_optional", "save_original", "save_result", "save_results", "saved_tensors_hooks", "unpack",
+    "unpack_all", "unpack_optional",
 ]  # fmt: skip
 
 Saved = Any  # what `save` and its like return: opaque to those who call them
@@ -90,6 +91,12 @@ def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
     """Return a function that makes a plain tensor an instance of the result's class, with its attributes."""
     handlers = hooks.handlers()
     return functools.partial(handlers.instance_like, type(result), handlers.attributes_of(result))
+
+
+class SavedValue(tuple[Tensor]):
+    """A tensor that replaced one that a node saved: `unpack` returns it as it is."""
+
+    __slots__ = ()
 
 
 class _Packed:
@@ -194,6 +201,8 @@ def unpack(saved: Saved, node: Node) -> Tensor:
             return tensor
         if storage.version == saved[1] and not storage.has_detached:
             return tensor
+    if type(saved) is SavedValue:
+        return saved[0]
     return _unpack_uncommon(saved, node)
 
 

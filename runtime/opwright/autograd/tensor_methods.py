@@ -11,6 +11,7 @@ from opwright.autograd.nodes import AccumulateGrad, NoHistory, node_of
 from opwright.autograd.recording import leave_graph, make_leaf, refresh
 from opwright.autograd.tangents import current_tangent
 from opwright.creation.checks import check_differentiable
+from opwright_core.arrays.devices import dtype_of
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import Extra, set_array, storage_of
 from opwright_core.keys import (
@@ -86,7 +87,7 @@ class Differentiable:
             if self.edge is not None:
                 leave_graph(self)
         elif is_leaf:
-            check_differentiable(self.dtype, "only Tensors of floating point dtype can require gradients")
+            check_differentiable(dtype_of(self.array), "only Tensors of floating point dtype can require gradients")
             if self.keys & BATCHED:
                 raise RuntimeError(
                     "You are attempting to call Tensor.requires_grad_() inside of a function that vmap transforms, on "
