@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.loop import looping, unbatched_write
@@ -13,6 +13,7 @@ from opwright.batching.tables import BatchRule
 from opwright.dimensions import families
 from opwright.namespaces import aten, ops
 from opwright_core.arrays.devices import shape_of
+from opwright_core.dispatch.call.lookup import find1
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -167,29 +168,35 @@ class Everything(families.Everything):
         if found is None:
             return looping(operator)
         other, dim = found
-        names = operator.signature.names
         count = len(operator.signature.returns)
         position = self.operand
         one = [1] if "[" in other.signature.types[dim] else 1
+        positions = {**operator.signature.positions, other.signature.names[dim]: -1}
+        defaults = dict(zip(other.signature.names, other.signature.defaults, strict=True))
+        defaults |= {"keepdim": False, other.signature.names[dim]: one}
+        # Of each argument of the other overload, which one of this is it? -1: none, but a value.
+        sources = [(positions.get(name, -1), defaults[name]) for name in other.signature.names]
+        find = find1 if len(other.signature.tensors) == 1 else _call_of
 
         def rule(level: Batching, *args: Any) -> Any:
-            if not level.is_batched(args[position]):
+            value = level.front(args[position])
+            if value is None:
                 return looping(operator)(level, *args)
-            value = flattened(level, level.front(args[position]))
+            if value.ndim != 2:
+                value = flattened(level, value)
             if value.shape[1] == 0:
                 return as_results(operator, call_sample(level, operator, args), lambda one: _repeated(level, one))
-            given = dict(zip(names, args, strict=True))
-            given[names[position]] = value
-            values = [
-                one if at == dim else given.get(name, False if name == "keepdim" else default)
-                for at, (name, default) in enumerate(zip(other.signature.names, other.signature.defaults, strict=True))
-            ]
-            result = other.call(*values)
+            values = [value if at == position else args[at] if at >= 0 else default for at, default in sources]
+            result = find(other, value)(*values)
             if isinstance(result, tuple | list) and count == 1:
                 result = result[0]
             return batched_results(level, operator, result)
 
         return rule
+
+
+def _call_of(operator: Operator, value: Any) -> Callable[..., Any]:
+    return operator.call
 
 
 def _repeated(level: Batching, one: Any) -> Any:

@@ -13,10 +13,9 @@ from opwright.dimensions import families
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler
 from opwright.namespaces import aten
-from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.promotion import result_type
 from opwright_core.dispatch.call.lookup import find1, find2
-from opwright_core.state import Modes, set_modes
+from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -76,35 +75,31 @@ def _none(operator: Operator, rule: BatchRule) -> None:
 
 
 def _unary_handler(operator: Operator, rule: BatchRule) -> Handler:
-    def unary(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
+    def unary(level: Batching, first: Any, *rest: Any) -> Any:
         array = first.array
-        below = level.below(modes)
-        try:  # (Note [Interrupted blocks])
-            set_modes(below)
-            if type(array) is not InsideArray or array.level is not level:
-                return operator.call(first, *rest)
-            value = array.value if array.dim == 0 else level.front(first)
-            kernel = operator.table.get(value.keys) if below is None else None
-            return level.put((kernel or find1(operator, value))(value, *rest), 0)
-        finally:
-            set_modes(modes)
+        if type(array) is not InsideArray or array.level is not level:
+            return operator.call(first, *rest)
+        value = array.value if array.dim == 0 else level.front(first)
+        kernel = operator.table.get(value.keys) if active_modes() is None else None
+        return level.put((kernel or find1(operator, value))(value, *rest), 0)
 
     return unary
 
 
 def _binary_handler(operator: Operator, rule: BatchRule) -> Handler:
-    def binary(level: Batching, modes: Modes, first: Any, second: Any, *rest: Any) -> Any:
-        try:  # (Note [Interrupted blocks])
-            set_modes(level.below(modes))
-            one, other = level.front(first), level.front(second)
-            if one is None and other is None:
-                return operator.call(first, second, *rest)
-            if _is_aligned(one, other, first, second):
-                one, other = first if one is None else one, second if other is None else other
-                return level.put(find2(operator, one, other)(one, other, *rest), 0)
+    def binary(level: Batching, first: Any, second: Any, *rest: Any) -> Any:
+        array, another = first.array, second.array
+        is_front = type(array) is InsideArray and array.level is level and array.dim == 0
+        one = array.value if is_front else level.front(first)
+        is_front = type(another) is InsideArray and another.level is level and another.dim == 0
+        other = another.value if is_front else level.front(second)
+        if one is None and other is None:
+            return operator.call(first, second, *rest)
+        if not _is_aligned(one, other, first, second):
             return rule(level, first, second, *rest)
-        finally:
-            set_modes(modes)
+        one, other = first if one is None else one, second if other is None else other
+        kernel = operator.table.get(one.keys | other.keys) if active_modes() is None else None
+        return level.put((kernel or find2(operator, one, other))(one, other, *rest), 0)
 
     return binary
 
@@ -112,23 +107,19 @@ def _binary_handler(operator: Operator, rule: BatchRule) -> Handler:
 def _inplace_handler(operator: Operator, rule: BatchRule) -> Handler:
     is_unary = len(operator.signature.tensors) == 1
 
-    def inplace(level: Batching, modes: Modes, first: Any, *rest: Any) -> Any:
-        try:  # (Note [Interrupted blocks])
-            set_modes(level.below(modes))
-            one = level.front(first)
-            if is_unary and one is not None:
-                find1(operator, one)(one, *rest)
+    def inplace(level: Batching, first: Any, *rest: Any) -> Any:
+        one = level.front(first)
+        if is_unary and one is not None:
+            find1(operator, one)(one, *rest)
+            return first
+        if not is_unary:
+            other = level.front(rest[0])
+            if one is None and other is None:
+                return operator.call(first, *rest)
+            if one is not None and other is not None and _is_aligned(one, other, first, rest[0]):
+                find2(operator, one, other)(one, other, *rest[1:])
                 return first
-            if not is_unary:
-                other = level.front(rest[0])
-                if one is None and other is None:
-                    return operator.call(first, *rest)
-                if one is not None and other is not None and _is_aligned(one, other, first, rest[0]):
-                    find2(operator, one, other)(one, other, *rest[1:])
-                    return first
-            return operator.call(first, *rest) if is_unary else rule(level, first, *rest)
-        finally:
-            set_modes(modes)
+        return operator.call(first, *rest) if is_unary else rule(level, first, *rest)
 
     return inplace
 
@@ -136,10 +127,11 @@ def _inplace_handler(operator: Operator, rule: BatchRule) -> Handler:
 def _is_aligned(one: Any, other: Any, first: Any, second: Any) -> bool:
     """Whether values, None for operands without a batch, broadcast and are promoted as the samples are."""
     if one is not None and other is not None:
-        return len(shape_of(one.array)) == len(shape_of(other.array))
+        same: bool = one.ndim == other.ndim
+        return same
     batched, single = (one, second) if other is None else (other, first)
-    rank = len(shape_of(batched.array)) - 1
-    return len(shape_of(single.array)) <= rank and rank > 0
+    rank: int = batched.ndim - 1
+    return single.ndim <= rank and rank > 0
 
 
 def aligned(

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.autograd.function import Function, check_setup_context
 from opwright.batching.batching import Batching
-from opwright.batching.registered import VmapInfo, batched_results, dims_of
+from opwright.batching.registered import VmapInfo, batched_results, taken
 from opwright.levels.kernels import mapped, values_at
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
@@ -27,8 +27,7 @@ def call_batched(level: Batching, function: type[Function], args: tuple[Any, ...
             "vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to "
             "avoid ambiguity."
         )
-    in_dims = tuple([dims_of(level, value) for value in args])
-    values = [values_at(level, value) for value in args]
+    values, in_dims = taken(level, args)
     if has_rule:
         returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values, **kwargs)
         return batched_results(level, function.__name__, returned)
@@ -151,8 +150,9 @@ class _Context:
         self._ctx.save_for_forward(*self._kept("_dims_for_forward", tensors))
 
     def _kept(self, name: str, tensors: tuple[Any, ...]) -> list[Any]:
-        setattr(self._ctx, name, [None if each is None else dims_of(self._level, each) for each in tensors])
-        return [values_at(self._level, each) for each in tensors]
+        values, dims = taken(self._level, tensors)
+        setattr(self._ctx, name, dims)
+        return values
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from opwright.batching.batching import Batching
@@ -14,11 +15,12 @@ from opwright.batching.refused import refusal, refusal_of_out
 from opwright.batching.registered import registered_rule
 from opwright.batching.tables import GENERATED, REGISTERED, BatchRule, Family
 from opwright.dimensions.declared import Dimensions
-from opwright.inspection.kernel_handles import COMPOSITES, KernelHandle, handle_of
+from opwright.inspection.kernel_handles import COMPOSITES, handle_of
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler
+from opwright.levels.kernels import tensor_positions
 from opwright_core.keys import DispatchKey
-from opwright_core.state import Modes, active_modes, set_modes
+from opwright_core.state import active_modes, set_modes
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -35,7 +37,7 @@ def handler_of(operator: Operator) -> Handler:
     """
     kernel = handle_of(operator, DispatchKey.Batched)
     if kernel is not None:
-        return lambda level, modes, *args: kernel(*args)
+        return _at_level(kernel)
     load = GENERATED.find_unloaded(operator.name)
     if load is not None:
         load()
@@ -54,7 +56,7 @@ def handler_of(operator: Operator) -> Handler:
         return _by_rule(operator, refused)
     for key in COMPOSITES:
         if (decomposition := handle_of(operator, key)) is not None:
-            return _by_rule(operator, _by_parts(decomposition), is_always=is_drawing(operator))
+            return _by_rule(operator, _at_level(decomposition.call), is_always=is_drawing(operator))
     return _by_rule(operator, looping(operator))
 
 
@@ -90,37 +92,28 @@ def kind_of_rule(operator: Operator) -> str:
 
 
 def _by_rule(operator: Operator, rule: BatchRule, *, is_always: bool = False) -> Handler:
-    tensors = operator.signature.tensors
+    plain, lists = tensor_positions(operator)
 
-    def handler(level: Batching, modes: Modes, *args: Any) -> Any:
-        is_batched = is_always
-        for position, is_list, *_ in tensors:
+    def handler(level: Batching, *args: Any) -> Any:
+        for position in plain:
             value = args[position]
-            if value is None:
-                continue
-            if is_list:
-                if level.any_batched(value):
-                    is_batched = True
-            elif type(value.array) is InsideArray and value.array.level is level:
-                is_batched = True
-                break
-        try:  # (Note [Interrupted blocks])
-            set_modes(level.below(modes))
-            return rule(level, *args) if is_batched else operator.call(*args)
-        finally:
-            set_modes(modes)
+            if value is not None and type(array := value.array) is InsideArray and array.level is level:
+                return rule(level, *args)
+        if is_always or level.any_batched([args[position] for position in lists]):
+            return rule(level, *args)
+        return operator.call(*args)
 
     return handler
 
 
-def _by_parts(decomposition: KernelHandle) -> BatchRule:
-    """Return the rule that calls the operators that an operator is composed of, each of which comes to the level."""
+def _at_level(function: Callable[..., Any]) -> BatchRule:
+    """Return the rule that calls a function of the operator's arguments, whose operators come to the level."""
 
     def rule(level: Batching, *args: Any) -> Any:
         outer = active_modes()
         try:  # (Note [Interrupted blocks])
             set_modes(level.within())
-            return decomposition.call(*args)
+            return function(*args)
         finally:
             set_modes(outer)
 

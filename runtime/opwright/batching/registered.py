@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opwright.batching.batching import Batching, Randomness
 from opwright.batching.tables import BatchRule, VmapRule
-from opwright.levels.kernels import mapped, values_at
+from opwright.levels.inside import InsideArray
+from opwright.levels.kernels import mapped
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
 
-__all__ = ["VmapInfo", "batched_results", "dims_of", "registered_rule"]
+__all__ = ["VmapInfo", "batched_results", "registered_rule", "taken"]
 
 
-@dataclass(frozen=True, slots=True)
-class VmapInfo:
+class VmapInfo(NamedTuple):
     """The facts that a rule is told of the `vmap` around the call."""
 
     batch_size: int
@@ -31,20 +31,34 @@ def registered_rule(operator: Operator, function: VmapRule) -> BatchRule:
 
     def rule(level: Batching, *args: Any) -> Any:
         positional, keywords = split(args)
-        in_dims = tuple([dims_of(level, value) for value in positional])
-        values = [values_at(level, value) for value in positional]
-        named = {name: mapped(value, lambda each: _first(level, each)) for name, value in keywords.items()}
-        returned = function(VmapInfo(level.size, level.randomness), in_dims, *values, **named)
+        values, in_dims = taken(level, positional)
+        if keywords:
+            keywords = {name: mapped(value, lambda each: _first(level, each)) for name, value in keywords.items()}
+        returned = function(VmapInfo(level.size, level.randomness), in_dims, *values, **keywords)
         return batched_results(level, operator.name, returned)
 
     return rule
 
 
-def dims_of(level: Batching, value: Any) -> Any:
-    """Return the batch dimension of an argument, None where there is none; for a list, a list of them."""
-    if type(value) is list and any(isinstance(each, Tensor) for each in value):
-        return [dims_of(level, each) for each in value]
-    return value.array.dim if level.is_batched(value) else None
+def taken(level: Batching, args: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return arguments with values instead of batched tensors, and the batch dimension of each argument, None where
+    there is none; for a list with tensors, a list of them."""
+    values: list[Any] = []
+    dims: list[Any] = []
+    for value in args:
+        dim: Any = None
+        if isinstance(value, Tensor):
+            array = value.array
+            if type(array) is InsideArray and array.level is level:
+                value, dim = array.value, array.dim
+        elif type(value) is list and [each for each in value if isinstance(each, Tensor)]:
+            value, several = taken(level, value)
+            dim = list(several)
+        elif isinstance(value, tuple):
+            value = mapped(value, level.out_of)
+        values.append(value)
+        dims.append(dim)
+    return values, tuple(dims)
 
 
 def _first(level: Batching, tensor: Tensor) -> Any:

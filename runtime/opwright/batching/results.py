@@ -28,4 +28,6 @@ def as_results(operator: Operator, value: Any, function: Callable[[Any], Any]) -
 
 def batched_results(level: Batching, operator: Operator, value: Any) -> Any:
     """Return results whose first dimension is the batch as tensors of the level."""
-    return as_results(operator, value, lambda each: level.put(each, 0))
+    return (
+        level.put(value, 0) if type(value) is Tensor else as_results(operator, value, lambda each: level.put(each, 0))
+    )

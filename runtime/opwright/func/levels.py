@@ -14,7 +14,7 @@ from opwright.autograd.function import check_setup_context
 from opwright.autograd.function_outputs import is_returned
 from opwright.autograd.tangents import Level, current_level
 from opwright.guards.blocks import modes_or_none
-from opwright.levels.inside import CapturedStorage, InsideArray, capture, is_inside, put_inside, value_of
+from opwright.levels.inside import CapturedStorage, InsideArray, capture, is_inside, put_inside
 from opwright.levels.interpreter import Handler, Interpreter
 from opwright.levels.kernels import mapped, tensor_positions, values_at
 from opwright_core.arrays.storage import storage_of
@@ -49,14 +49,10 @@ _OF_VALUES: Final = FRONT_MODE | PYTHON | FUNCTIONALIZE
 class Differentiation(Interpreter):
     """A level at which calls are recorded: that of `grad`, `vjp`, and what is made of them."""
 
-    __slots__ = ("_at",)
+    __slots__ = ()
     name: ClassVar[str] = "grad"
     shown_as: ClassVar[str] = "GradTrackingTensor"
     _sees_tangents: ClassVar[bool] = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._at: tuple[Modes | None, Modes | None] = (None, None)
 
     @classmethod
     def handler_of(cls, operator: Operator) -> Handler:
@@ -65,7 +61,7 @@ class Differentiation(Interpreter):
         plain, lists = tensor_positions(operator)
         take = put_inside if operator.name == "aten::lift_fresh" else capture  # (a tensor that was just made)
 
-        def handler(self: Differentiation, modes: Modes, *args: Any) -> Any:
+        def handler(self: Differentiation, *args: Any) -> Any:
             for position in written:
                 mapped(args[position], lambda tensor: self._check_is_own(tensor, operator))
             lifted = list(args)
@@ -75,20 +71,17 @@ class Differentiation(Interpreter):
                 if value is not None:
                     array = value.array
                     if type(array) is not InsideArray or array.level is not self:
-                        value = lifted[position] = take(value, self, keys=BACK_MODE)
+                        value = lifted[position] = take(value, self)
                     keys |= value.keys
             for position in lists:
                 if args[position] is not None:
                     lifted[position] = [None if value is None else self._own(value) for value in args[position]]
                     for value in lifted[position]:
                         keys |= 0 if value is None else value.keys
-            at = self.modes_at(modes)
-            keys = (keys | at.include) & at.mask
-            try:  # (Note [Interrupted blocks])
-                set_modes(at)
-                return (table.get(keys) or operator.resolve(keys))(*lifted)
-            finally:
-                set_modes(modes)
+            modes = active_modes()
+            assert modes is not None  # the level is on
+            keys = (keys | modes.include) & modes.mask
+            return (table.get(keys) or operator.resolve(keys))(*lifted)
 
         return handler
 
@@ -109,27 +102,22 @@ class Differentiation(Interpreter):
 
             def inside(tensor: Tensor) -> Tensor:
                 own = next((each for value, each in pairs if is_returned(tensor, value)), None)
-                return put_inside(tensor, self, keys=BACK_MODE) if own is None else own
+                return put_inside(tensor, self) if own is None else own
 
             return mapped(result, inside)
 
         return function.call(forward, tuple([mapped(value, self._own) for value in args]), kwargs)
 
-    def _switched_off(self) -> None:
-        super()._switched_off()
-        self._at = None, None
-
-    def lift(self, tensor: Tensor) -> Tensor:
-        """Return the tensor of this level: itself, or one that has it as its value and is a constant here."""
-        return tensor if is_inside(tensor, self) else put_inside(tensor, self, keys=BACK_MODE)
+    def lift(self, value: Any) -> Any:
+        """Return the tensor of this level that has a tensor as its value and is a constant here. A tensor of this level
+        and what is no tensor stay as they are."""
+        if not isinstance(value, Tensor) or (isinstance(array := value.array, InsideArray) and array.level is self):
+            return value
+        return put_inside(value, self)
 
     def _own(self, tensor: Tensor) -> Tensor:
         """Return the tensor of this level, which must not be written to if it was captured."""
-        return tensor if is_inside(tensor, self) else capture(tensor, self, keys=BACK_MODE)
-
-    def out_of(self, value: Any) -> Any:
-        """Return the value of a tensor of this level; anything else as it is."""
-        return value_of(value) if is_inside(value, self) else value
+        return tensor if is_inside(tensor, self) else capture(tensor, self)
 
     def _check_is_own(self, tensor: Tensor, operator: Operator) -> None:
         if not is_inside(tensor, self) or type(storage_of(tensor)) is CapturedStorage:
@@ -146,12 +134,10 @@ class Differentiation(Interpreter):
             return Modes(include | TANGENT | outer.include & NO_GRAD, mask & (outer.mask | ~(GRAD | VIEW)), self)
         return Modes(include, mask & ~TANGENT, self)
 
-    def modes_at(self, modes: Modes) -> Modes:
-        """Return the modes in which calls of these modes are handled on tensors of the level."""
-        before, made = self._at
-        if before is not modes or made is None:
-            made = Modes(modes.include | BACK_MODE, modes.mask & ~_OF_VALUES, self)
-            self._at = modes, made
+    def handled_in(self, modes: Modes) -> Modes:
+        """Return the modes in which kernels of Autograd serve the calls of these modes."""
+        made = Modes(modes.include | BACK_MODE, modes.mask & ~_OF_VALUES, self)
+        self.handled_memo = modes, made
         return made
 
     def _modes_below(self, modes: Modes) -> Modes | None:

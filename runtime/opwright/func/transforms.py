@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Final, Literal, overload
 
-from opwright.autograd.differentiate import grad as gradients_of
 from opwright.autograd.forward_ad import make_dual, unpack_dual
+from opwright.autograd.recording import make_leaf
+from opwright.func.backward import gradients_below
 from opwright.func.levels import Differentiation, ForwardDifferentiation
 from opwright.func.typed import Aux, First, P, Pullback, Result, Ts
 from opwright.ground.wrapping import wraps
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
+from opwright_core.keys import AUTOGRAD
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
@@ -103,21 +105,20 @@ def _grad_and_value(
             _tracked(each, level, "grad") if position in positions else lifted(each, level)
             for position, each in enumerate(args)
         ]
-        chosen = [given[position] for position in positions]
-        leaves, spec = tree_flatten(chosen)
-        result = func(*given, **lifted(kwargs, level))
+        chosen = tuple([given[position] for position in positions])
+        leaves, spec = tree_flatten(chosen[0] if isinstance(argnums, int) else chosen)
+        result = func(*given, **(lifted(kwargs, level) if kwargs else kwargs))
         output = pair_of("grad_and_value(f)(*args)", result)[0] if has_aux else result
         _check_scalar(output)
-        found = _gradients([output], [None], leaves)
-        trees = tree_unflatten([level.out_of(each) for each in found], spec)
-        results = tree_map(lambda each: level.out_of(each), result)
-    return (trees[0] if isinstance(argnums, int) else tuple(trees)), results
+        found = tree_unflatten(_gradients(level, [output], [None], leaves), spec)
+        results = tree_map(level.out_of, result)
+    return found, results
 
 
 def positions_of(argnums: Any, count: int) -> list[int]:
     """Return positions from the front. Raises RuntimeError for what is none."""
     several = argnums if isinstance(argnums, tuple) else (argnums,)
-    if not several or not all(type(each) is int for each in several):
+    if not several or {*map(type, several)} != {int}:
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], and must be non-empty, but it is {argnums!r}")
     for each in several:
         if not -count <= each < count:
@@ -139,7 +140,13 @@ def _tracked(tree: Any, level: Differentiation, name: str) -> Any:
                 f"{name}: a Tensor of {dtype_name(value.dtype)} has no gradient: only Tensors of floating point and "
                 "complex dtype can require gradients"
             )
-        return _leaf(value, level)
+        made = level.lift(value)
+        if made is value:  # it was an argument twice: it is a leaf already
+            return made
+        if not made.keys & AUTOGRAD:
+            return made.requires_grad_()  # which says whether a tensor of inference mode may be one
+        make_leaf(made)
+        return made
 
     return tree_map(track, tree)
 
@@ -147,14 +154,7 @@ def _tracked(tree: Any, level: Differentiation, name: str) -> Any:
 def lifted(tree: Any, level: Differentiation) -> Any:
     """Return an argument that is not differentiated with its Tensors as constants of the level, which the function may
     write to."""
-    return tree_map(lambda value: level.lift(value) if isinstance(value, Tensor) else value, tree)
-
-
-def _leaf(value: Tensor, level: Differentiation) -> Tensor:
-    made = level.lift(value)
-    if made is value:  # it is of this level already: it was an argument twice
-        return made
-    return made.requires_grad_()
+    return tree_map(level.lift, tree)
 
 
 def pair_of(name: str, result: Any) -> tuple[Any, Any]:
@@ -188,17 +188,22 @@ def _check_scalar(output: Any) -> None:
         )
 
 
-def _gradients(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], inputs: Sequence[Any]) -> list[Any]:
-    """Return the gradients of Tensors among the inputs, zeros where outputs do not depend on one."""
+def _gradients(
+    level: Differentiation, outputs: Sequence[Tensor], grads: Sequence[Tensor | None], inputs: Sequence[Any]
+) -> list[Any]:
+    """Return the gradients of Tensors among the inputs as values, zeros where outputs do not depend on one."""
     wanted = [each for each in inputs if isinstance(each, Tensor)]
     kept = [(output, given) for output, given in zip(outputs, grads, strict=True) if output.requires_grad]
     if not kept:
         found: Sequence[Any] = [None] * len(wanted)
     else:
         outs, given_grads = zip(*kept, strict=True)
-        found = gradients_of(outs, wanted, given_grads, create_graph=True, allow_unused=True)
+        found = gradients_below(level, outs, given_grads, wanted)
     each = iter(
-        [value.new_zeros(value.shape) if made is None else made for value, made in zip(wanted, found, strict=True)]
+        [
+            level.out_of(value.new_zeros(value.shape)) if made is None else made
+            for value, made in zip(wanted, found, strict=True)
+        ]
     )
     return [next(each) if isinstance(value, Tensor) else None for value in inputs]
 
@@ -227,8 +232,8 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:  # type: i
         outputs, spec = tree_flatten(output)
         _check_outputs("vjp(f, *primals)", output, outputs)
         leaves, structure = tree_flatten(tracked)
-        results = tree_map(lambda each: level.out_of(each), output)
-        shown_aux = tree_map(lambda each: level.out_of(each), aux)
+        results = tree_map(level.out_of, output)
+        shown_aux = tree_map(level.out_of, aux)
     pullback = _Pullback(level, outputs, spec, leaves, structure)
     return (results, pullback, shown_aux) if has_aux else (results, pullback)
 
@@ -258,8 +263,7 @@ class _Pullback:
                 f"function: cotangents are {spec}, and outputs {self._spec}"
             )
         with self._level as level:
-            found = _gradients(self._outputs, [level.lift(each) for each in grads], self._leaves)
-            return tree_unflatten([level.out_of(each) for each in found], self._structure)
+            return tree_unflatten(_gradients(level, self._outputs, grads, self._leaves), self._structure)
 
 
 @overload
@@ -306,7 +310,7 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
         leaves, outputs = tree_flatten(output)
         _check_outputs(_JVP, output, leaves)
         parts = [_parts(each, level, strict) for each in leaves]
-        shown_aux = tree_map(lambda each: level.out_of(each), aux)
+        shown_aux = tree_map(level.out_of, aux)
     results = tuple(tree_unflatten([part[position] for part in parts], outputs) for position in (0, 1))
     return (*results, shown_aux) if has_aux else results
 

@@ -59,6 +59,10 @@ class Functionalization(Interpreter):
             set_modes(modes)
         return self.results(result, args, values)
 
+    def handled_in(self, modes: Modes) -> Modes:
+        """Return the modes of the call: handlers call functions on values, and others at this level."""
+        return modes
+
     def results(self, result: Any, args: Sequence[Any], values: Sequence[Any], shadows: Any = None) -> Any:
         """Return results of a call with values as new tensors of the level. What is a value is the argument itself.
         `shadows` are the results of the call without data, where these are known."""

@@ -17,12 +17,13 @@ import numpy as np
 
 from opwright.base.view_layouts import may_meet
 from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
-from opwright.levels.inside import InsideArray, InsideStorage, wrap_inside
+from opwright.levels.inside import SHOWN, InsideArray, InsideStorage
 from opwright.symbolic.questions import statically_known_true
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.storage import Extra, Storage
-from opwright_core.tensors.tensor import Tensor
+from opwright_core.keys import FRONT_MODE, NONDENSE
+from opwright_core.tensors.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from opwright.functionalize.views import Step
@@ -159,7 +160,10 @@ def on_memory(memory: Memory, steps: tuple[Step, ...], value: Tensor, shadow: Te
     array.seen = memory.writes
     array.held = value
     array.shadow = shadow
-    made = wrap_inside(array, value.keys)
+    made = new_tensor()
+    made.array = array
+    made.keys = value.keys & SHOWN | FRONT_MODE | NONDENSE  # whether it is dense may change
+    made.edge = None
     storage = memory.storage()
     if storage is None:
         storage = InsideStorage(array)

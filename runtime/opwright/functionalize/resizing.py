@@ -11,13 +11,12 @@ from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.layouts import count, is_contiguous
 from opwright_core.dispatch.call.operator import find_operator
-from opwright_core.state import Modes
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["follow", "resize", "room_of"]
 
 
-def resize(level: Functionalization, modes: Modes, tensor: Tensor, size: Any, memory_format: Any) -> Tensor:
+def resize(level: Functionalization, tensor: Tensor, size: Any, memory_format: Any) -> Tensor:
     """Run `resize_`. As the eager tensor, one whose memory grows leaves its views behind."""
     shadow = level.shadow(level.inner(tensor))
     room = room_of(shadow)

@@ -19,7 +19,6 @@ from opwright.namespaces import aten
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
-from opwright_core.state import Modes
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Way", "way_of"]
@@ -79,13 +78,13 @@ def _parts(operator: Operator) -> KernelHandle | None:
 
 
 def _composed(kernel: KernelHandle) -> Handler:
-    return lambda level, modes, *args: kernel.call(*args)
+    return lambda level, *args: kernel.call(*args)
 
 
 def _on_values(operator: Operator) -> Handler:
     tensors = [each.position for each in operator.signature.tensors]
 
-    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, *args: Any) -> Any:
         values = [mapped(value, level.value) for value in args]
         result = level.call(operator.call, *values)
         is_known = not any(_is_drifted(level, each) for position in tensors for each in tensors_in(args[position]))
@@ -106,7 +105,7 @@ def _by_variant(operator: Operator, variant: Variant) -> Handler:
     signature = operator.signature
     out = min(signature.written)
 
-    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, *args: Any) -> Any:
         writing = Writing(level, operator, args)
         writing.check()
         found = variant.operator.call(*variant.arguments(args, out))
@@ -143,7 +142,7 @@ def _on_clones(operator: Operator) -> Handler:
     that several operands have, the whole is cloned, and the operands are views of that."""
     written = sorted(operator.signature.written)
 
-    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, *args: Any) -> Any:
         writing = Writing(level, operator, args)
         writing.check()
         wholes = {id(each): (each, level.call(aten["clone.default"], each.value)) for each in writing.shared()}
@@ -200,7 +199,7 @@ def _clone_rest(
 
 
 def _views(operator: Operator) -> Handler:
-    return lambda level, modes, *args: call_view(level, operator, args)
+    return lambda level, *args: call_view(level, operator, args)
 
 
 def _in_place(operator: Operator) -> Handler:
@@ -209,7 +208,7 @@ def _in_place(operator: Operator) -> Handler:
     if view is None:
         return _refused(operator, f"there is no operator {operator.base.removesuffix('_')} that makes a view")
 
-    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, *args: Any) -> Any:
         inner = level.inner(args[0])
         shadow = level.shadow(inner)
         made = array_of(call_view(level, view, args))
@@ -222,19 +221,19 @@ def _in_place(operator: Operator) -> Handler:
 
 
 def _refused(operator: Operator, reason: str) -> Handler:
-    def handler(level: Functionalization, modes: Modes, *args: Any) -> Any:
+    def handler(level: Functionalization, *args: Any) -> Any:
         raise RuntimeError(f"functionalize: {operator.name} has no functional form: {reason}")
 
     return handler
 
 
-def _lift_fresh(level: Functionalization, modes: Modes, *args: Any) -> Any:
+def _lift_fresh(level: Functionalization, *args: Any) -> Any:
     return level.fresh(level.call(aten["clone.default"], level.value(args[0])))
 
 
 def _as_view(name: str) -> Handler:
     """Handle an operator that shares memory although its schema does not say so: as the view that it is."""
-    return lambda level, modes, *args: call_view(level, find_operator(name), args)
+    return lambda level, *args: call_view(level, find_operator(name), args)
 
 
 _SPECIAL: Final[dict[str, Handler]] = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import numpy as np
 
 from opwright.fake.arrays import MetaArray, Place, place_on
+from opwright_core.arrays.devices import backend_of, shape_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.storage import Extra, Storage
@@ -15,12 +18,18 @@ if TYPE_CHECKING:
     from opwright.levels.interpreter import Interpreter
 
 __all__ = [
-    "CapturedStorage", "InsideArray", "InsideStorage", "capture", "is_inside", "put_inside", "stands_for_samples",
-    "value_of", "wrap_inside",
+    "SHOWN", "CapturedStorage", "InsideArray", "InsideStorage", "capture", "is_inside", "put_inside",
+    "stands_for_samples", "value_of",
 ]  # fmt: skip
 
 # What a tensor of a level has of its value's keys: where it is, and how it would be recorded there.
-_SHOWN = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
+SHOWN: Final = BACKENDS & ~META | AUTOGRAD | ADINPLACEORVIEW
+# What a tensor has of it whose backend is BackMode, and what it always has.
+_new_extra: Final = Extra.__new__
+_OF_AUTOGRAD: Final = SHOWN & ~BACKENDS
+_BACK: Final = FRONT_MODE | BACK_MODE | NONDENSE
+# Arrays that have `shape`, `dtype` and `strides` in bytes; a backend computes them of others.
+_SHOWS_METADATA: Final = (np.ndarray, MetaArray)
 
 
 class InsideArray(MetaArray):
@@ -37,22 +46,31 @@ class InsideArray(MetaArray):
     @property
     def shape(self) -> Shape:  # type: ignore[override]
         """Return the sizes of a sample."""
-        return self._of_sample(self.value.shape)
+        array, dim = self.value.array, self.dim
+        while dim is None and type(array) is InsideArray:
+            array, dim = array.value.array, array.dim
+        shape = array.shape if isinstance(array, _SHOWS_METADATA) else shape_of(array)
+        return shape if dim is None else shape[:dim] + shape[dim + 1 :]
 
     @property
     def strides(self) -> Shape:  # type: ignore[override]
         """Return the strides of a sample, in bytes."""
-        size = self.value.dtype.itemsize
-        return tuple([stride * size for stride in self._of_sample(self.value.stride())])
-
-    def _of_sample(self, each: Shape) -> Shape:
-        dim = self.dim
-        return tuple(each) if dim is None else (*each[:dim], *each[dim + 1 :])
+        array, dim = self.value.array, self.dim
+        if isinstance(array, _SHOWS_METADATA):
+            strides = array.strides
+        else:
+            backend = backend_of(array)
+            size = backend.dtype(array).itemsize
+            strides = tuple([stride * size for stride in backend.strides(array)])
+        return strides if dim is None else strides[:dim] + strides[dim + 1 :]
 
     @property
     def dtype(self) -> DType:  # type: ignore[override]
         """Return the value's dtype."""
-        return self.value.dtype
+        array = self.value.array
+        while type(array) is InsideArray:
+            array = array.value.array
+        return array.dtype if isinstance(array, _SHOWS_METADATA) else backend_of(array).dtype(array)
 
     @property
     def offset(self) -> int:  # type: ignore[override]
@@ -62,7 +80,10 @@ class InsideArray(MetaArray):
     @property
     def place(self) -> Place:  # type: ignore[override]
         """Return the value's device, as arrays without data have one."""
-        return place_on(self.value.device)
+        tensor = self.value
+        while type(tensor.array) is InsideArray:
+            tensor = tensor.array.value
+        return place_on(tensor.device)
 
     @property
     def base(self) -> None:  # type: ignore[override]
@@ -103,35 +124,26 @@ class CapturedStorage(InsideStorage):
     __slots__ = ()
 
 
-def put_inside(value: Tensor, level: Interpreter, dim: int | None = None, *, keys: int = 0) -> Tensor:
-    """Return a tensor of a level that has this value. `keys` are added to those it shows of the value's."""
+def put_inside(value: Tensor, level: Interpreter, storage: type[InsideStorage] = InsideStorage) -> Tensor:
+    """Return a tensor of a level that Autograd handles, and that has this value: kernels of Autograd look at views and
+    count writes, so it has a storage. It always has NONDENSE: whether its value is dense may change."""
     array = InsideArray()
     array.value = value
     array.level = level
-    array.dim = dim
-    return wrap_inside(array, value.keys, keys)
-
-
-def capture(value: Tensor, level: Interpreter, *, keys: int) -> Tensor:
-    """Return a tensor of a level that has a value which came from outside: the level must not write to it."""
-    made = put_inside(value, level, keys=keys)
-    made.extra = Extra(CapturedStorage(made.array))
-    return made
-
-
-def wrap_inside(array: InsideArray, shown: int, keys: int = 0) -> Tensor:
-    """Return a tensor of a level on an array whose value has the keys `shown`. `keys` are added to what it takes over
-    of these. It always has NONDENSE: whether its value is dense may change."""
+    array.dim = None
     made = new_tensor()
     made.array = array
-    made.keys = shown & _SHOWN | FRONT_MODE | NONDENSE | keys
+    made.keys = value.keys & _OF_AUTOGRAD | _BACK
     made.edge = None
-    if keys & BACK_MODE:  # kernels of Autograd look at views and count writes
-        made.keys &= ~BACKENDS
-        made.extra = Extra(InsideStorage(array))
-    else:
-        made.extra = None
+    extra = made.extra = _new_extra(Extra)  # Python takes as long for an `__init__` as for the rest
+    extra.storage = storage(array)
+    extra.base = extra.grad = None
     return made
+
+
+def capture(value: Tensor, level: Interpreter) -> Tensor:
+    """Return a tensor of a level that has a value which came from outside: the level must not write to it."""
+    return put_inside(value, level, CapturedStorage)
 
 
 def is_inside(value: object, level: Interpreter) -> bool:

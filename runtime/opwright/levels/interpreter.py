@@ -21,19 +21,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opwright.guards.blocks import Block, modes_or_none
+from opwright.levels.inside import InsideArray, value_of
 from opwright_core.keys import FRONT_MODE
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes
+from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from contextvars import ContextVar
 
     from opwright_core.dispatch.call.operator import Operator
-    from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Handler", "Interpreter"]
 
-# What handles an operator for one kind of interpreter: (the interpreter, the modes of the call, the arguments).
+# What handles an operator for one kind of interpreter: (the interpreter, *arguments), in the modes `handled_in`.
 Handler = Callable[..., Any]
+Memo = tuple[Modes | None, Modes | None]
 
 
 class Interpreter(Block):
@@ -42,21 +44,23 @@ class Interpreter(Block):
     `level` counts from 1, the outermost. An interpreter is entered once.
     """
 
-    __slots__ = ("_memo", "is_open", "level", "outer")
+    __slots__ = ("below_memo", "handled_memo", "is_open", "level", "outer")
     name: ClassVar[str] = "transform"  # as errors call it
     shown_as: ClassVar[str] = "Tensor"  # as its tensors are shown
     _variables: ClassVar[tuple[ContextVar[Any], ...]] = (MODES,)
 
     def __init__(self) -> None:
-        super().__init__()
+        self._outer = None
         self.is_open = False
         self.level = 0
         self.outer: Modes | None = None
-        self._memo: tuple[Modes | None, Modes | None] = (None, None)
+        # The last modes given to `below` and to `handled_in`, and those returned: calls compare before they ask.
+        self.below_memo: Memo = (None, None)
+        self.handled_memo: Memo = (None, None)
 
     @classmethod
     def handler_of(cls, operator: Operator) -> Handler:
-        """Return what handles an operator's calls: a function of the interpreter, the modes, and all arguments."""
+        """Return what handles an operator's calls: a function of the interpreter and all arguments."""
         raise NotImplementedError
 
     def call_function(self, function: Any, modes: Modes, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -66,9 +70,13 @@ class Interpreter(Block):
     def read(self, tensor: Tensor, what: str) -> Tensor:
         """Return the value that the data of a tensor of this level is read from; `what` wants it. Raises RuntimeError
         where a tensor stands for several."""
-        from opwright.levels.inside import value_of
-
         return value_of(tensor)
+
+    def out_of(self, value: Any) -> Any:
+        """Return the value of a tensor of this level; anything else as it is."""
+        if isinstance(value, Tensor) and isinstance(array := value.array, InsideArray) and array.level is self:
+            return array.value
+        return value
 
     def _switch_on(self) -> Interpreter:
         if self.is_open:
@@ -81,18 +89,23 @@ class Interpreter(Block):
 
     def _switched_off(self) -> None:
         self.is_open = False
-        self._memo = None, None  # these name this interpreter: what it holds is not to wait for the garbage collector
+        self.below_memo = self.handled_memo = None, None  # these name this interpreter: no cycles for the collector
 
     def _modes_within(self, outer: Modes) -> Modes:
         return Modes(outer.include | FRONT_MODE, outer.mask | FRONT_MODE, self)
 
     def below(self, modes: Modes) -> Modes | None:
         """Return the modes of the calls that handle one of these modes."""
-        before, made = self._memo
+        before, made = self.below_memo
         if before is not modes:
             made = self._modes_below(modes)
-            self._memo = modes, made
+            self.below_memo = modes, made
         return made
+
+    def handled_in(self, modes: Modes) -> Modes | None:
+        """Return the modes in which handlers serve the calls of these modes."""
+        self.handled_memo = self.below_memo = modes, self._modes_below(modes)
+        return self.handled_memo[1]
 
     def _modes_below(self, modes: Modes) -> Modes | None:
         outer = self.outer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from opwright.levels.inside import InsideArray, is_inside, put_inside
+from opwright.levels.inside import InsideArray, put_inside
 from opwright.levels.interpreter import Handler, Interpreter
-from opwright_core.keys import BACK_MODE, FRONT_MODE
+from opwright_core.keys import FRONT_MODE
 from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
@@ -27,11 +27,18 @@ def front_of(operator: Operator) -> Function:
         modes = active_modes()
         if modes is None or modes.top is None:
             return _call_outside(operator, modes, args)
-        top = modes.top
+        top: Interpreter = modes.top
         handler = known.get(type(top))
         if handler is None:
             handler = known[type(top)] = top.handler_of(operator)
-        return handler(top, modes, *args)
+        before, within = top.handled_memo
+        if before is not modes:
+            within = top.handled_in(modes)
+        try:  # (Note [Interrupted blocks])
+            set_modes(within)
+            return handler(top, *args)
+        finally:
+            set_modes(modes)
 
     return front
 
@@ -61,7 +68,9 @@ def back_of(operator: Operator) -> Function:
                 values[position] = items = values_at(top, args[position])
                 for value in items:
                     keys |= 0 if value is None else value.keys
-        below = top.below(modes)
+        before, below = top.below_memo
+        if before is not modes:
+            below = top.below(modes)
         if below is not None:
             keys = (keys | below.include) & below.mask
         try:  # (Note [Interrupted blocks])
@@ -69,8 +78,8 @@ def back_of(operator: Operator) -> Function:
             result = (table.get(keys) or operator.resolve(keys))(*values)
         finally:
             set_modes(modes)
-        if is_simple and not any(values[position] is result for position in plain):
-            return put_inside(result, top, keys=BACK_MODE)
+        if is_simple and id(result) not in map(id, values):
+            return put_inside(result, top)
         return inside_results(operator, top, args, values, result)
 
     return back
@@ -96,7 +105,7 @@ def mapped(value: Any, function: Callable[[Tensor], Any]) -> Any:
 
 def values_at(level: Interpreter, value: Any) -> Any:
     """Return an argument with the values of the level's tensors instead of these, in lists too."""
-    return mapped(value, lambda each: each.array.value if is_inside(each, level) else each)
+    return mapped(value, level.out_of)
 
 
 def _call_outside(operator: Operator, modes: Modes | None, args: tuple[Any, ...]) -> Any:
@@ -149,7 +158,7 @@ def _inside(value: Any, alias: int | None, known: Mapping[int, Tensor], level: I
         array = InsideArray()
         array.value, array.level, array.dim = value, level, None
         return wrap_view(args[alias], array)
-    return put_inside(value, level, keys=BACK_MODE)
+    return put_inside(value, level)
 
 
 def _pairs(values: Any, args: Any) -> list[tuple[Tensor, Tensor]]:
