@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from opwright_core.core import fast
 from opwright_core.dispatch.compiled.planned_kernels import planned_in_c
 from opwright_core.dispatch.package.kernel_rows import Row, RowCall, Ufunc, kernel, picker
@@ -71,8 +73,7 @@ def _native_calls(row: Row, general: Function) -> tuple[Function, Function]:
         found = computed(args)
         if found is not NotImplemented:
             return found
-        tensors = [wrap(each) if kind in "tT" else each for kind, each in zip(row.kinds, args, strict=True)]
-        return general(*tensors).array
+        return general(*[wrap(each) if isinstance(each, np.ndarray) else each for each in args]).array
 
     return dense, arrays
 

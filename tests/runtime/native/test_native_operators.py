@@ -127,6 +127,26 @@ def test_plain_arrays_and_tensors_agree(ops: dict[str, Any], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.complex128])
+def test_plain_arrays_of_other_dtypes_and_tensors_agree(ops: dict[str, Any], name: str, dtype: Any) -> None:
+    """Each argument in turn has another dtype: the same values, or the same error."""
+
+    def outcome(index: int, convert: Any) -> Any:
+        arguments, named = sample(name)
+        given = [np.asarray(each) if isinstance(each, opwright.Tensor) else each for each in arguments]
+        given[index] = given[index].astype(dtype)
+        try:
+            return flat(
+                ops[name](*(convert(each) if isinstance(each, np.ndarray) else each for each in given), **named)
+            )
+        except Exception as error:
+            return type(error), str(error)
+
+    for index in [i for i, each in enumerate(sample(name)[0]) if isinstance(each, opwright.Tensor)]:
+        assert outcome(index, np.asarray) == outcome(index, opwright.from_numpy), index
+
+
+@pytest.mark.parametrize("name", OPERATORS)
 def test_a_batch_is_its_samples(ops: dict[str, Any], name: str) -> None:
     operator = ops[name]
     arguments, named = sample(name)
