@@ -143,6 +143,7 @@ def _nested(array: np.ndarray[Any, Any]) -> Any:
     """Return `array.tolist()`, made of parts of the first dimension where it is long."""
     if array.size <= _LISTED:
         return array.tolist()
+    np.empty(array.size, np.intp)  # the memory of the lists: refused here, and not when a part of it is filled
     if array.size > _LISTED * len(array):
         return [_nested(each) for each in array]
     nested, step = [], _LISTED * len(array) // array.size
