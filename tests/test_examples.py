@@ -97,7 +97,9 @@ def test_the_quickstart_of_the_readme(tmp_path: Path) -> None:
     code = next(block for block in readme_blocks("sh") if "quickstart_ops import" in block)
     python = re.search(r'python -c "\n(.*)"', code, flags=re.DOTALL)
     assert python is not None
-    printed = run("-c", python[1], cwd=QUICKSTART, PYTHONPATH=str(tmp_path))
+    printed = run(
+        "-c", python[1], cwd=QUICKSTART, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    )
     assert printed.split() == ["[", "5.", "13.]", "[[0.6", "0.8]", "[0.3", "0.4]]"]
 
 

@@ -169,7 +169,11 @@ def test_shell_runs(block: Block, tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-e", "-c", block.text],
         cwd=folder,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(folder)},
+        env={
+            **os.environ,
+            "PATH": path,
+            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+        },
         capture_output=True,
         text=True,
         check=False,

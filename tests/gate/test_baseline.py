@@ -263,7 +263,7 @@ def test_the_gate_keeps_to_a_baseline(
 def test_annotations_say_where_operators_are_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "placed.py").write_text("print('hello')\n" + GATED.replace("basemine", "placed"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     names = ["placed::shift", "aten::sin", "no::such"]
     found = places_elsewhere(names, ["placed"])
     assert found.keys() >= {"placed::shift"} and "no::such" not in found

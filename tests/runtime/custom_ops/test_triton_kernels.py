@@ -19,7 +19,8 @@ IS_THERE = importlib.util.find_spec("triton") is not None
 
 def run(*path: Path) -> str:
     """What the program says; nothing where all is as it should be."""
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(map(str, path))}
+    paths = os.pathsep.join([*map(str, path), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": paths}
     command = [sys.executable, str(HERE / "triton_kernels_program.py")]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr
 

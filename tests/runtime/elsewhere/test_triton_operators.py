@@ -94,11 +94,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *path: Path) -> str:
     """What the program says; nothing where all is as it should be."""
-    environment = {
-        **os.environ,
-        "TRITON_INTERPRET": "1",
-        "PYTHONPATH": os.pathsep.join(map(str, (folder, HERE.parents[1], *path))),
-    }
+    paths = os.pathsep.join([*map(str, (folder, HERE.parents[1], *path)), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": paths}
     command = [sys.executable, str(HERE / "triton_program.py")]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stderr
 
