@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 import pytest
+from declared import functional_of
+from faking import converted
+from samples import NO_SAMPLES, samples_of
 
 import opwright
+from opwright_core.dispatch.registry.tables import registry
 
 Function = Callable[[opwright.Tensor, Any], Any]
 REFUSED = (OverflowError, RuntimeError, opwright.errors.ArgumentError)
@@ -134,3 +139,33 @@ def test_floats_beyond_a_dtype_are_infinite(way: str) -> None:
     with np.errstate(all="raise"):
         for _ in range(3):  # plans are kept
             assert WAYS[way](opwright.ones(3), 1e300).isinf().all()
+
+
+def copied(array: Any) -> opwright.Tensor:
+    return opwright.from_numpy(array.copy())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_operator_says_which_number_is_too_long() -> None:
+    """A number in the place of each Scalar and float of a call: no text of Python's own."""
+    opwright.add(opwright.ones(1), 1)  # the operators are declared
+    wrong, count = [], 0
+    for called in [each for each in registry.operators.values() if each.name.startswith("aten::")]:
+        signature, name = called.signature, called.name.removeprefix("aten::")
+        places = [place for place, text in enumerate(signature.types) if text.rstrip("?") in ("Scalar", "float")]
+        if not places or signature.written or functional_of(name) in NO_SAMPLES:
+            continue
+        for sample, place, number in product(islice(samples_of(name), 3), places, (2**1100, -(2**1100))):
+            kwargs = {key: converted(value, copied) for key, value in sample.kwargs.items()}
+            count += 1
+            try:
+                arguments = [*signature.bind(converted(sample.args, copied), kwargs)]
+                arguments[place] = number
+                called(*arguments)
+            except opwright.errors.ArgumentError:
+                pass  # it names the argument
+            except Exception as error:
+                if "too large" in str(error):
+                    wrong.append(f"{name}, argument {place}: {type(error).__name__}: {error!s:.80}")
+    assert count > 1_000
+    assert wrong == []

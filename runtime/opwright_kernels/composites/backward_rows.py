@@ -8,6 +8,7 @@ from typing import Any
 import opwright
 from opwright.base.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype, opmath
+from opwright_core.plans.operands import check_number
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels import backward
 from opwright_kernels.gradients.activations import halves
@@ -78,6 +79,8 @@ def rrelu_with_noise_backward(
     """Return the gradient by the slopes that were drawn, by their mean where none were."""
     if training:
         return noise * grad_output
+    for bound in (lower, upper):
+        check_number(bound, as_dtype(self.dtype))
     return aten.leaky_relu_backward(grad_output, self, (lower + upper) / 2, self_is_result)
 
 

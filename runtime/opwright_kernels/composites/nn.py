@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
+from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.arrays.sizes import guard_or_true, holds
 from opwright_kernels.rules.activations import check_bounds
 
@@ -36,7 +37,7 @@ def prelu(self: Operand, weight: Operand) -> Operand:
 def rrelu(self: Operand, lower: complex, upper: complex, training: bool, generator: Any) -> Operand:
     """Call `leaky_relu` with random slopes when training, with the mean slope else."""
     aten = opwright.ops.aten
-    check_bounds(lower, upper)
+    check_bounds(lower, upper, as_dtype(self.dtype))
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
     self = aten.contiguous(self)
@@ -48,7 +49,7 @@ def rrelu_with_noise(
 ) -> Operand:
     """Call `rrelu` so that it writes the slopes into `noise`."""
     aten = opwright.ops.aten
-    check_bounds(lower, upper)
+    check_bounds(lower, upper, as_dtype(self.dtype))
     if not training:
         return aten.leaky_relu(aten.contiguous(self), (lower + upper) / 2)
     result, slopes = aten.rrelu_with_noise_functional(aten.contiguous(self), noise, lower, upper, training, generator)

@@ -7,6 +7,7 @@ from typing import Any
 
 import opwright
 from opwright_core.arrays.dtypes import COMPLEX, SCALAR_TYPE_NAME, as_dtype, bool_, complex128, float64
+from opwright_core.plans.operands import check_number
 from opwright_core.rules.dimensions import check_room
 
 Operand = Any  # a Tensor or a number
@@ -101,4 +102,5 @@ def _double(*operands: Operand) -> Any:
 def _cast(operand: Operand, dtype: Any) -> Operand:
     if hasattr(operand, "dtype"):
         return opwright.ops.aten.to(operand, dtype)
+    check_number(operand, dtype)
     return complex(operand) if dtype is complex128 else float(operand)

@@ -162,6 +162,7 @@ def vector_norm(
     """Return the sum of |x|**ord over `dim`, to the power of 1/ord (2 where None); the largest or smallest |x| for
     infinite orders, the number of elements that are not zero for 0."""
     order = 2 if ord is None else ord
+    check_fits(order, float64)
     over = axes(dim, self.ndim)
     if order == 2:
         return xp.sqrt(_sum_of_squares(xp, self, over, keepdim))

@@ -7,7 +7,7 @@ from typing import Any
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Along, Dim, Elementwise
 from opwright_core.arrays.devices import element_strides
-from opwright_core.arrays.dtypes import FLOATING, as_dtype, opmath, uint8
+from opwright_core.arrays.dtypes import FLOATING, DType, as_dtype, float64, opmath, uint8
 from opwright_core.arrays.sizes import holds
 from opwright_core.plans.operands import check_accepted, check_number
 from opwright_core.plans.plan import Plan
@@ -59,14 +59,17 @@ def hardtanh(self: Elementwise, min_val: complex, max_val: complex) -> Plan:
 
 
 def rrelu(self: Any, lower: complex, upper: complex) -> Plan:
-    """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order."""
+    """Plan as `pointwise` does, for floats. Raises RuntimeError where the slopes' bounds are in the wrong order, or the
+    dtype cannot hold them."""
     plan = pointwise(self, accepts="floating")
-    check_bounds(lower, upper)
+    check_bounds(lower, upper, plan.compute)
     return plan
 
 
-def check_bounds(lower: complex, upper: complex) -> None:
-    """Raise RuntimeError unless the slopes of `rrelu` are in order."""
+def check_bounds(lower: complex, upper: complex, dtype: DType) -> None:
+    """Raise RuntimeError unless the slopes of `rrelu` are in order, and the dtype can hold them."""
+    for bound in (lower, upper):
+        check_number(bound, dtype if dtype in FLOATING else float64)  # (other dtypes are refused later)
     if lower.real > upper.real:
         raise RuntimeError(f"rrelu: lower bound ({lower}) must not be greater than the upper one ({upper})")
 

@@ -158,7 +158,7 @@ def _unary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Funct
         array = self.array
         if array.dtype in dtypes:
             try:
-                ufunc(array, array)
+                ufunc(array, out=array)
                 return self
             except _REFUSED:
                 pass
@@ -176,7 +176,7 @@ def _binary_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Func
         is_plain = second.dtype is dtype and alpha == 1 and alpha is not True
         if is_apart and is_plain and dtype in dtypes:
             try:
-                ufunc(first, second, first)
+                ufunc(first, second, out=first)
                 return self
             except _REFUSED:
                 pass
@@ -194,7 +194,7 @@ def _number_inplace(general: Function, ufunc: Function, dtypes: _Dtypes) -> Func
         if is_number and alpha == 1 and alpha is not True:
             try:
                 if (number := numbers[array.dtype, other]) is not None:
-                    ufunc(array, number, array)
+                    ufunc(array, number, out=array)
                     return self
             except _REFUSED:
                 pass
