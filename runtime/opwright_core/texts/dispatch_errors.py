@@ -46,7 +46,8 @@ def unbound(operator: Operator, key: DispatchKey, registration: Registration) ->
     name = kernel.name if isinstance(kernel, Unbound) else repr(kernel)
     return DispatchError(
         f"could not run {operator.name} at {key.name}: its kernel '{name}' is declared{_at(registration)} but no "
-        f"kernel module has it.\n{_registered(operator)}"
+        "kernel module has it. Name the module (opwright generate --kernels MODULE), or register the kernel: "
+        f'opwright.library.impl("{operator.name}", "cpu", function)\n{_registered(operator)}'
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from conftest import Maker
 
+import opwright
 from opwright import dispatch
 from opwright.errors import DispatchError
+from opwright.library import Library
 from opwright_core.dispatch.registry.registering import install
 from opwright_core.tensors.tensor import wrap
 
@@ -74,6 +77,10 @@ def test_declared_but_unbound(define: Maker) -> None:
         operator(X)
     assert all(name in str(error.value) for name in ("CPU: f_cpu", "CUDA: f_cuda", "SparseCPU: f_sp"))
     assert dispatch.table(operator)["CPU"].kernel is None
+    (said,) = re.findall(r'opwright\.library\.impl\("(\S+)", "(\S+)", function\)', str(error.value))
+    library = Library(define.namespace, "FRAGMENT")
+    opwright.library.impl(*said, lambda x: x.clone(), lib=library)
+    assert operator(X).tolist() == X.tolist()
 
 
 def test_an_operator_that_is_not_defined(define: Maker) -> None:
