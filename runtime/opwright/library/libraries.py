@@ -21,7 +21,15 @@ from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.dispatch.registry.kernel_kinds import Boxed, Key, UserKernel, Wrapper, as_key, fallthrough_kernel
+from opwright_core.dispatch.registry.kernel_kinds import (
+    Boxed,
+    Key,
+    Unbound,
+    UserKernel,
+    Wrapper,
+    as_key,
+    fallthrough_kernel,
+)
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
@@ -270,10 +278,10 @@ def _check_free(name: str, key: Key) -> None:
 
 
 def _earlier(name: str, key: Key) -> str | None:
-    """Return where the kernel that handles an operator's key was registered."""
+    """Return where the kernel that handles an operator's key was registered; None if it is declared by name alone."""
     registry.check_held()
     known = registry.kernels.get(name, {}).get(key)
-    return shown(known[-1].where) if known else None
+    return shown(known[-1].where) if known and not isinstance(known[-1].kernel, Unbound) else None
 
 
 def _warn_of_override(name: str, key: Key, earlier: str, where: str) -> None:
