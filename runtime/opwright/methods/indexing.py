@@ -21,7 +21,7 @@ from opwright.ground.questions import hooks
 from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
-from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, checked_scalar, dtype_name, int64, uint8
+from opwright_core.arrays.dtypes import FLOATING, bool_, checked_scalar, int64, uint8
 from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic, shown
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
@@ -118,8 +118,6 @@ class Indexable:
             aten["copy_.default"](viewed, _without_leading_ones(source, len(viewed.shape)))
         else:
             placed, source = _placed(viewed, indices), _without_leading_ones(source, 0)
-            if source.dtype != viewed.dtype and _is_fill(placed, source):
-                source = _cast_number(source, viewed)
             aten["index_put_.default"](viewed, placed, source)
 
 
@@ -315,19 +313,6 @@ def _as_source(viewed: Any, value: Any) -> Any:
     raise TypeError(
         f"can't assign a {type(value).__name__} to a tensor of {viewed.dtype}: make it a tensor or an array first"
     )
-
-
-def _is_fill(placed: list[Any], source: Any) -> bool:
-    """Whether one element goes to the positions of one mask: it takes their dtype, as in `masked_fill_`."""
-    given = [each for each in placed if each is not None]
-    return len(given) == 1 and _is_mask(given[0]) and guard_or_false(source.numel() == 1)
-
-
-def _cast_number(source: Any, viewed: Any) -> Any:
-    """Return an element in the dtype of where it is written to. Raises RuntimeError for a complex one among reals."""
-    if source.dtype in COMPLEX and viewed.dtype not in COMPLEX:
-        raise RuntimeError(f"value cannot be converted to type {dtype_name(viewed.dtype)} without overflow")
-    return aten["_to_copy.default"](source, dtype=viewed.dtype)
 
 
 def _constant(viewed: Any, array: Any) -> Any:

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.core import compiled
-from opwright_core.plans.plan import cast_array
 from opwright_kernels.moving.copying import own_copy, scalar_of
 from opwright_kernels.moving.scattering import accumulate, check_positions, flattened, put_back
 from opwright_kernels.moving.shapes import strided
@@ -48,7 +46,7 @@ def put_at(
     if values.ndim > self.ndim - len(given) + max(each.ndim for each in given):  # (NumPy takes ones in front)
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} has too many dimensions")
     target = own_copy(xp, self, out)
-    values = _as_fill(values, target)
+    values = _as_fill(xp, values, target)
     try:
         if accumulate:
             _add_at(xp, target, index, values)
@@ -63,11 +61,10 @@ def put_at(
     return target
 
 
-def _as_fill(values: Array, target: Array) -> Array:
-    """Return values in the dtype of `target`: one element at a mask is cast. Raises RuntimeError for a complex one."""
-    if values.dtype.kind == "c" and target.dtype.kind != "c" and values.imag.any():
-        raise RuntimeError(f"value cannot be converted to type {dtype_name(target.dtype)} without overflow")
-    return cast_array(values, target.dtype)
+def _as_fill(xp: ModuleType, values: Array, target: Array) -> Array:
+    """Return values in the dtype of `target`: others are one element at a mask. Raises RuntimeError if that does not
+    fit."""
+    return values if values.dtype == target.dtype else xp.asarray(scalar_of(values, target.dtype))
 
 
 def _check_inside(xp: ModuleType, self: Array, index: tuple[Any, ...]) -> None:

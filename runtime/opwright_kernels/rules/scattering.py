@@ -149,7 +149,8 @@ def index_filled(self: Any, dim: int, index: Any, value: Any) -> Plan:
         )
     if index.dtype != int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.dtype}")
-    if isinstance(value, complex) and self.dtype not in COMPLEX:
+    is_complex = isinstance(value, complex) if isinstance(value, NUMBERS) else value.dtype in COMPLEX
+    if is_complex and self.dtype not in COMPLEX:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
     layouts.wrap_dim(dim, self.ndim)
     if index.ndim > 1:
