@@ -9,8 +9,9 @@ Therefore only kernels of ours run there that compute new arrays and change noth
 written, no random numbers, no function of the user. A ufunc that writes to `out` is called in the main thread, for one
 part of the elements after another (`call_in_parts`). The program may change the operands after the interrupt, while the
 helper thread still reads them. Other numbers do no harm, but other positions would: NumPy checks an index or a mask
-first, and then reads or writes memory by it. So the kernel gets copies of these. No operand is freed meanwhile: the
-helper thread has references to them.
+first, and then reads or writes memory by it. So the kernel gets copies of these. A kernel does not sort its operand
+itself with `argsort`, `argpartition` or `lexsort`, which trust that elements do not change, but a copy. No operand is
+freed meanwhile: the helper thread has references to them.
 
 The helper thread has a copy of the context: `np.errstate`, and what Opwright has switched on. What the kernel raises is
 raised in the main thread, with the traceback of both. The interpreter waits for helper threads before it exits, as for

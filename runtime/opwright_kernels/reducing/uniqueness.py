@@ -46,7 +46,8 @@ def unique_slices(
     """Return the unique slices of `dim`, in the order of their elements. As in PyTorch, all three results are there in
     any case."""
     rows = _rows(self, dim)
-    order = xp.lexsort(xp.ascontiguousarray(sortable(xp, rows).T[::-1])) if rows.size else xp.arange(len(rows))
+    # (a copy: elements that change while they are sorted lead beyond the array, Note [Long calls])
+    order = xp.lexsort(sortable(xp, rows).T[::-1].copy()) if rows.size else xp.arange(len(rows))
     return _unique_rows(xp, self, dim, rows[order], order)
 
 
