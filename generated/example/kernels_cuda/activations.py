@@ -41,7 +41,7 @@ celu_out = out_variant(celu_default)
 celu_ = inplace_variant(celu_default)
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-leaky_relu_default = cuda_kernel("T.", activations_kernels.leaky_relu, (-1, 0, 1), metas.leaky_relu_default)
+leaky_relu_default = cuda_kernel("TN", activations_kernels.leaky_relu, (-1, 0, 1), metas.leaky_relu_default)
 # leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
 leaky_relu_out = out_variant(leaky_relu_default)
 # leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)
@@ -95,7 +95,7 @@ hardswish_out = out_variant(hardswish_default)
 hardswish_ = inplace_variant(hardswish_default)
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-hardshrink_default = cuda_kernel("T.", activations_kernels.hardshrink, (-1, 0, 1), metas.hardshrink_default)
+hardshrink_default = cuda_kernel("TN", activations_kernels.hardshrink, (-1, 0, 1), metas.hardshrink_default)
 # hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)
 hardshrink_out = out_variant(hardshrink_default)
 

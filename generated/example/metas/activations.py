@@ -29,8 +29,8 @@ def celu_default(self: Any, alpha: Any) -> Any:
 
 
 # leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
-def leaky_relu_default(self: Any) -> Any:
-    return rules.pointwise(self, accepts="floating")
+def leaky_relu_default(self: Any, negative_slope: Any) -> Any:
+    return rules.pointwise_with(self, numbers=(negative_slope,), accepts="floating")
 
 
 # _prelu_kernel(Tensor self, Tensor weight) -> Tensor
@@ -74,8 +74,8 @@ def hardswish_default(self: Any) -> Any:
 
 
 # hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-def hardshrink_default(self: Any) -> Any:
-    return rules.pointwise(self, accepts="floating")
+def hardshrink_default(self: Any, lambd: Any) -> Any:
+    return rules.pointwise_with(self, numbers=(lambd,), accepts="floating")
 
 
 # softshrink(Tensor self, Scalar lambd=0.5) -> Tensor

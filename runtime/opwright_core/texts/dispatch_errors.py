@@ -47,7 +47,7 @@ def unbound(operator: Operator, key: DispatchKey, registration: Registration) ->
     return DispatchError(
         f"could not run {operator.name} at {key.name}: its kernel '{name}' is declared{_at(registration)} but no "
         "kernel module has it. Name the module (opwright generate --kernels MODULE), or register the kernel: "
-        f'opwright.library.impl("{operator.name}", "cpu", function)\n{_registered(operator)}'
+        f'impl("{operator.name}", "cpu", function) of the library opwright.\n{_registered(operator)}'
     )
 
 

@@ -77,7 +77,7 @@ def test_declared_but_unbound(define: Maker) -> None:
         operator(X)
     assert all(name in str(error.value) for name in ("CPU: f_cpu", "CUDA: f_cuda", "SparseCPU: f_sp"))
     assert dispatch.table(operator)["CPU"].kernel is None
-    (said,) = re.findall(r'opwright\.library\.impl\("(\S+)", "(\S+)", function\)', str(error.value))
+    (said,) = re.findall(r'impl\("(\S+)", "(\S+)", function\)', str(error.value))
     library = Library(define.namespace, "FRAGMENT")
     opwright.library.impl(*said, lambda x: x.clone(), lib=library)
     assert operator(X).tolist() == X.tolist()
