@@ -383,6 +383,13 @@ def test_a_backward_that_gives_no_gradient_has_second_derivatives() -> None:
     assert check(lambda t: t.autograd.gradgradcheck(lambda x: x.norm(0), leaf(t, 3))) is True
 
 
+@pytest.mark.parametrize("returned", [None, (), (None,), [None]])
+def test_a_function_returns_tensors(returned: Any) -> None:
+    for checked in (opwright.autograd.gradcheck, opwright.autograd.gradgradcheck):
+        with pytest.raises(TypeError, match="to return Tensors, but it returned"):
+            checked(lambda x: returned, leaf(opwright, 3))
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_second_derivatives_with_gradients_given_or_drawn(apart: bool) -> None:
     def programme(t: Any) -> Any:
