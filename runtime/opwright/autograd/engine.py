@@ -52,8 +52,7 @@ def run(
     too, and those that are leaves accumulate. `needed`: the nodes that lead to a target, if they are known.
     `keep_graph` keeps what nodes saved. `create_graph` records what they compute; with None the modes decide.
     """
-    current = _Pass(keep_graph, targets, accumulates)
-    current.needed = needed
+    current = _Pass(keep_graph, targets, accumulates, needed)
     outer, outer_pass = active_modes(), running.get()
     try:  # (Note [Interrupted blocks])
         running.set(current)
@@ -106,7 +105,9 @@ class _Pass:
         "targets", "uses",
     )  # fmt: skip
 
-    def __init__(self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool) -> None:
+    def __init__(
+        self, keep_graph: bool, targets: Sequence[Edge] | None, accumulates: bool, needed: set[Node] | None = None
+    ) -> None:
         self.number = _next_number()
         self.roots: Sequence[Edge] = ()
         self.keep_graph = keep_graph
@@ -115,7 +116,7 @@ class _Pass:
         self.leaves: dict[AccumulateGrad, Any] = {}
         self.complete: list[AccumulateGrad] = []  # those whose gradient is whole while nodes still wait
         self.uses: dict[AccumulateGrad, int] | None = None  # how many gradients are still to arrive, where it matters
-        self.needed: set[Node] | None = None
+        self.needed = needed
         self.captures: dict[tuple[Node, int], Any] | None = None
         if targets is None:
             self.targets = None

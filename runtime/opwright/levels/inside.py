@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 
 from opwright.fake.arrays import MetaArray, Place, place_on
-from opwright_core.arrays.devices import backend_of, shape_of
+from opwright_core.arrays.devices import backend_of, dtype_of, shape_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.arrays.storage import Extra, Storage
@@ -70,7 +70,7 @@ class InsideArray(MetaArray):
         array = self.value.array
         while type(array) is InsideArray:
             array = array.value.array
-        return array.dtype if isinstance(array, _SHOWS_METADATA) else backend_of(array).dtype(array)
+        return array.dtype if isinstance(array, _SHOWS_METADATA) else dtype_of(array)
 
     @property
     def offset(self) -> int:  # type: ignore[override]
