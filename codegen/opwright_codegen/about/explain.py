@@ -1,4 +1,4 @@
-"""The command `explain`: what a code of an error means, with an example of the mistake and its mend."""
+"""The command `explain`: the meaning of an error code, with an example of the mistake and its fix."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The rules about operators: one table of small functions, each the proof that one thing is right or the error it is.
+"""The rules about operators: a table of small functions that each return one kind of problem, or None.
 
-What a schema's text alone can break is checked in `schema.rules`; here stands what an entry's keys mean together and
-what the operators of a file mean to each other. PyTorch's generator (torchgen) is the source of most rules.
+`schema.rules` checks the text of a single schema. The rules here compare the keys of an entry with each other, and the
+operators of a file with each other. PyTorch's generator (torchgen) is the source of most rules.
 """
 
 from __future__ import annotations
