@@ -103,10 +103,11 @@ class _Packed:
     """A saved tensor as the hooks of a user packed it. Only where that is the tensor itself does a later write spoil
     it."""
 
-    __slots__ = ("edge", "number", "storage", "tangent", "unpack", "value", "version", "write")
+    __slots__ = ("edge", "is_followed_outside", "number", "storage", "tangent", "unpack", "value", "version", "write")
 
-    def __init__(self, tensor: Tensor, hooks: _Hooks, edge: Edge) -> None:
-        pack, self.unpack = hooks
+    def __init__(self, tensor: Tensor, functions: _Hooks, edge: Edge) -> None:
+        pack, self.unpack = functions
+        self.is_followed_outside = hooks.levels().is_followed_outside(tensor)
         self.number = -1  # of the node's own result
         self.write: weakref.ref[WriteToView] | None = None
         self.tangent = cell_of(tensor)
@@ -264,12 +265,21 @@ def _unpack_hooked(saved: _Packed, edge: Edge) -> Tensor:
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
         )
+    if saved.is_followed_outside and not hooks.levels().is_followed_outside(found):
+        raise RuntimeError(
+            "the hooks of saved_tensors_hooks replaced a saved tensor inside nested transforms (func.grad, vjp, jvp): "
+            "the outer transform would take the new tensor for a constant. Return the tensor itself, or call the "
+            "transforms inside the block instead of opening it in the function"
+        )
     if saved.tangent is None and (edge is None or found.edge is edge):
         return found
-    made = found.detach()
-    if edge is not None:
-        made.keys |= GRAD
-        made.edge = edge
+    if saved.is_followed_outside:
+        made = SavedResult(found, -1).tensor(edge)  # `detach` would cut it off from outer transforms, too
+    else:
+        made = found.detach()
+        if edge is not None:
+            made.keys |= GRAD
+            made.edge = edge
     move_tangent(made, saved.tangent)
     return made
 

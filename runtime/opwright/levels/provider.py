@@ -7,10 +7,13 @@ from typing import Any
 from opwright.levels.inside import InsideArray
 from opwright.levels.kernels import back_of, front_of
 from opwright.namespaces import aten
+from opwright_core.keys import GRAD, TANGENT
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
-__all__ = ["back_of", "call_function", "front_of", "lifted", "read", "text_of", "value_of_no_level"]
+__all__ = [
+    "back_of", "call_function", "front_of", "is_followed_outside", "lifted", "read", "text_of", "value_of_no_level",
+]  # fmt: skip
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -36,6 +39,15 @@ def value_of_no_level(tensor: Tensor) -> Tensor:
     while isinstance(tensor.array, InsideArray):
         tensor = tensor.array.value
     return tensor
+
+
+def is_followed_outside(tensor: Tensor) -> bool:
+    """Return whether the value of a level's tensor, at any depth, has a gradient function or a tangent."""
+    while isinstance(tensor.array, InsideArray):
+        tensor = tensor.array.value
+        if tensor.keys & (GRAD | TANGENT):
+            return True
+    return False
 
 
 def lifted(tensor: Tensor) -> Tensor:

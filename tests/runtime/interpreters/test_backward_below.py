@@ -133,3 +133,45 @@ def test_calls_of_python_functions() -> None:
     finally:
         sys.setprofile(None)
     assert 0 < count <= 300
+
+
+@pytest.mark.parametrize(
+    ("pack", "unpack"),
+    [
+        (lambda tensor: tensor, lambda tensor: tensor),
+        (lambda tensor: [tensor], lambda kept: kept[0]),
+        (lambda tensor: tensor.clone(), lambda tensor: tensor),
+        (lambda tensor: tensor * 4, lambda tensor: tensor / 4),
+    ],
+)
+def test_packed_tensors_keep_outer_derivatives(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    def function(x: Any) -> Any:
+        with saved_tensors_hooks(pack, unpack):
+            return (x * x * x).sum()
+
+    assert close(jvp(grad(function), (X,), (opwright.ones_like(X),))[1], 6 * X)
+    assert close(grad(lambda x: grad(function)(x).sum())(X), 6 * X)
+    leaf = X.detach().requires_grad_()
+    grad(function)(leaf).sum().backward()
+    assert close(leaf.grad, 6 * X)
+
+
+@pytest.mark.parametrize(
+    ("pack", "unpack"),
+    [
+        (lambda tensor: tensor.detach(), lambda tensor: tensor),
+        (lambda tensor: tensor.numpy(), opwright.from_numpy),
+    ],
+)
+def test_packing_that_cuts_outer_derivatives_is_refused(
+    pack: Callable[[Any], Any], unpack: Callable[[Any], Any]
+) -> None:
+    def function(x: Any) -> Any:
+        with saved_tensors_hooks(pack, unpack):
+            return (x * x * x).sum()
+
+    assert close(grad(function)(X), 3 * X * X)
+    with pytest.raises(RuntimeError, match="inside nested transforms"):
+        jvp(grad(function), (X,), (opwright.ones_like(X),))
+    with pytest.raises(RuntimeError, match="inside nested transforms"):
+        grad(lambda x: grad(function)(x).sum())(X)
