@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opwright.autograd import batched, compiled, engine
-from opwright.autograd.final_callbacks import call_from, queued
+from opwright.autograd.final_callbacks import call_from, queue
 from opwright.autograd.gradients import ones_like
 from opwright.autograd.multi_grad_hooks import GradientEdge, edge_of
 from opwright.autograd.nodes import Edge, Node, NoHistory
@@ -37,10 +37,11 @@ def backward(
     a graph, a gradient that is missing or does not fit, a graph that was freed, a saved tensor that was written to.
     """
     keep = create_graph if retain_graph is None else retain_graph
-    callbacks = queued()
+    callbacks = queue.callbacks
     start = len(callbacks)
     try:
-        _accumulate(tensors, grad_tensors, keep, create_graph, inputs)
+        if inputs is not None or create_graph or not compiled.run(tensors, grad_tensors, keep):
+            _accumulate(tensors, grad_tensors, keep, create_graph, inputs)
         if len(callbacks) > start:
             call_from(callbacks, start)
     except BaseException:
@@ -51,9 +52,7 @@ def backward(
 def _accumulate(
     tensors: Tensors, grad_tensors: Gradients, keep: bool, create_graph: bool, inputs: Tensors | None
 ) -> None:
-    """Run the pass of `backward`, by the compiled core where it can."""
-    if inputs is None and not create_graph and compiled.run(tensors, grad_tensors, keep):
-        return
+    """Run a pass of `backward` that the compiled core does not run."""
     if isinstance(tensors, Tensor) and (grad_tensors is None or isinstance(grad_tensors, Tensor)):
         roots = [root_of(0, tensors, grad_tensors)]
     else:
@@ -121,7 +120,7 @@ def find(
 ) -> list[Any]:
     """Return the gradients of the targets, None for those that nothing flows to: `engine.run`, and then what was queued
     for the end of the pass."""
-    callbacks = queued()
+    callbacks = queue.callbacks
     start = len(callbacks)
     try:
         found = engine.run(roots, keep_graph=keep_graph, create_graph=create_graph, targets=targets, needed=needed)

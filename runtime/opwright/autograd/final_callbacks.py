@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from opwright.autograd.engine import is_running
 
-__all__ = ["call_from", "queue_callback", "queued"]
+__all__ = ["call_from", "queue", "queue_callback"]
 
 Callbacks = list[Callable[[], Any]]
 
@@ -20,7 +20,7 @@ class _Queue(threading.local):
         self.callbacks: Callbacks = []
 
 
-_queue: Final = _Queue()
+queue: Final = _Queue()  # of the thread that reads it
 
 
 def queue_callback(callback: Callable[[], Any]) -> None:
@@ -28,14 +28,9 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 
     A callback may queue others. None is called after a pass that fails. Raises RuntimeError outside of a pass.
     """
-    if not is_running() and not _queue.callbacks:
+    if not is_running() and not queue.callbacks:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    _queue.callbacks.append(callback)
-
-
-def queued() -> Callbacks:
-    """Return the callbacks that wait in this thread."""
-    return _queue.callbacks
+    queue.callbacks.append(callback)
 
 
 def call_from(callbacks: Callbacks, start: int) -> None:
