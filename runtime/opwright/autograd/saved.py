@@ -273,13 +273,8 @@ def _unpack_hooked(saved: _Packed, edge: Edge) -> Tensor:
         )
     if saved.tangent is None and (edge is None or found.edge is edge):
         return found
-    if saved.is_followed_outside:
-        made = SavedResult(found, -1).tensor(edge)  # `detach` would cut it off from outer transforms, too
-    else:
-        made = found.detach()
-        if edge is not None:
-            made.keys |= GRAD
-            made.edge = edge
+    # `detach` cuts a tensor off from outer transforms, too.
+    made = SavedResult(found if saved.is_followed_outside else found.detach(), -1).tensor(edge)
     move_tangent(made, saved.tangent)
     return made
 
