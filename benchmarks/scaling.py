@@ -28,16 +28,15 @@ import numpy as np
 SCHEMAS = """
 - func: scaling::stencil(Tensor self, int radius) -> Tensor
   meta: scan(self, -1, accepts="floating")
-  batch: leading((self, 1))
-  blocks: windows(self, dim=-1, before=radius, after=radius)
+  dims: windows(self, dim=-1, before=radius, after=radius); batched by leading((self, 1))
   dispatch: {CPU: "scaling_kernels:stencil"}
 - func: scaling::mix(Tensor a, Tensor b) -> Tensor
   meta: gufunc("(m,k),(k,n)->(m,n)", a, b, accepts="floating")
-  sharding: m k, k n -> m n; k sum
+  dims: m k, k n -> m n; k sum
   dispatch: {CPU: a @ b}
 - func: scaling::softmax(Tensor self) -> Tensor
   meta: scan(self, -1, accepts="floating")
-  batch: leading((self, 1))
+  dims: leading((self, 1)); batched
   dispatch: {CPU: "scaling_kernels:softmax"}
 """
 KERNELS = """

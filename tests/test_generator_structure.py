@@ -27,12 +27,15 @@ FRONT = ("read", "kernels", "derivatives", "bindings")
 ON_TEXT = {
     "about.explain -> read.rule",
     "about.schema -> read.entry_keys",
+    "commands.lint -> read.old_dims",
     "importing.writing -> read.files",
+    "mutants.making -> read.dims",
     "mutants.making -> read.entry_keys",
     "mutants.making -> read.key_formats",
     "output.canonical -> read.entries",
     "output.canonical -> read.entry_keys",
     "output.canonical -> read.key_formats",
+    "output.canonical -> read.old_dims",
     "output.editor_schema -> read.entry_keys",
 }
 # What nothing needs, and what may import it: the command line, and who runs commands in other ways. Commands share

@@ -27,11 +27,11 @@ SCHEMAS = """
   dispatch: {CPU: spread}
 
 - func: batching_target::middle(Tensor self, int dim) -> Tensor
-  batch: along(self, dim=dim)
+  dims: along(self, dim=dim); batched
   dispatch: {CPU: middle}
 
 - func: batching_target::last(Tensor self) -> Tensor
-  batch: hostile_kernels:last_batched
+  dims: batched by hostile_kernels:last_batched
   dispatch: {CPU: last}
 """
 KERNELS = """

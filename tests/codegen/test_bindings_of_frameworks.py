@@ -141,7 +141,7 @@ def test_generating_needs_no_framework_and_a_missing_one_is_one_line(tmp_path: P
         assert done.stderr.count("Traceback") <= 1
 
 
-@pytest.mark.parametrize("key", ["batch", "blocks"])
+@pytest.mark.parametrize("value", ["{}", "{}; batched", "batched by {}", "... -> ...; cut by {}"])
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -155,13 +155,12 @@ def test_generating_needs_no_framework_and_a_missing_one_is_one_line(tmp_path: P
         ("folded(self, core=radius)", "folded(): a value of it is of no form"),
         ("reducing(self)", "reducing() needs 'reduction'"),
         ("product(self, self)", "product(): what it is called with is of no form"),
-        ("product('(m,k)', self, self)", "product(): what it is called with is of no form"),
-        ("self", "calls a family of rules"),
+        ("product('m k', self, self)", "product(): what it is called with is of no form"),
     ],
 )
-def test_calls_of_families_of_a_wrong_form(tmp_path: Path, key: str, call: str, said: str) -> None:
-    found = refused(tmp_path, f'{key}: "{call}"')
-    assert said in found and f"[{key}-form]" in found and "ops.yaml:3:" in found
+def test_calls_of_families_of_a_wrong_form(tmp_path: Path, value: str, call: str, said: str) -> None:
+    found = refused(tmp_path, f'dims: "{value.format(call)}"')
+    assert said in found and "[dims-family]" in found and "ops.yaml:3:" in found
 
 
 @pytest.mark.parametrize(
@@ -175,7 +174,7 @@ def test_calls_of_families_of_a_wrong_form(tmp_path: Path, key: str, call: str, 
     ],
 )
 def test_windows_of_a_wrong_form(tmp_path: Path, call: str, said: str) -> None:
-    assert said in refused(tmp_path, f'blocks: "{call}"')
+    assert said in refused(tmp_path, f'dims: "{call}"')
 
 
 def refused(folder: Path, line: str) -> str:

@@ -52,7 +52,7 @@ RIGHT = {
 def generated(folder: Path, lines: list[str], names: str = "n d, m d -> n m; d sum") -> tuple[int, str, str]:
     """The status of `generate` for an operator with each of these lines, what it says, and the table it writes."""
     entries = [
-        f"- func: costly::f{n}(Tensor a, Tensor b, int radius) -> Tensor\n  {line}\n  sharding: {names}\n"
+        f"- func: costly::f{n}(Tensor a, Tensor b, int radius) -> Tensor\n  {line}\n  dims: {names}\n"
         f'  meta: pointwise(a, b)\n  dispatch: {{CPU: "a + b"}}\n'
         for n, line in enumerate(lines)
     ]
@@ -178,7 +178,7 @@ WRITING = """
   autogen: mixed_functional
 - func: NS::both(Tensor(a!) x, Tensor(b!) y) -> ()
   autogen: both_functional
-  sharding: ..., ... -> ..., ...
+  dims: ..., ... -> ..., ...
   dispatch: {CPU: fill}
 """
 

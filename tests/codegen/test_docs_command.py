@@ -44,7 +44,7 @@ SCHEMAS = """
     CPU: NS_kernels:soft
 - func: NS::whole(Tensor x) -> Tensor
   doc: Return nothing that is cut.
-  sharding: ... n -> ... n; n whole
+  dims: ... n -> ... n; n whole
   meta: pointwise(x)
   dispatch:
     CPU: xp.positive(x)

@@ -38,8 +38,7 @@ MADE = {
     "findings/tests.py": set(),  # properties of the gate
     "formula/limits.py": {"not-allowed"},
     "formula/operator_calls.py": {"backward-call", "kernel-arguments"},
-    "bindings/family_calls.py": {"batch-form", "blocks-form"},
-    "bindings/shardings.py": {"sharding-form", "sharding-factor", "sharding-kind"},
+    "read/dims.py": {"dims-form", "dims-kind"},
     "kernels/modules.py": {
         *("unknown-kernel", "unknown-rule"),
         *("ambiguous-kernel", "ambiguous-rule", "ambiguous-backward-function"),

@@ -22,8 +22,9 @@ def differing() -> tuple[int, list[str]]:
     for binding in declared.bindings:
         operator, meta = binding.view.operator, binding.base.meta
         functional = groups[operator.name].functional
-        texts = (operator.batch, binding.base.batch, None if functional is None else functional.batch)
-        if operator.name not in generated or not isinstance(binding.meta, Plans) or any(texts) or meta is None:
+        members = [each.dims for each in (operator, binding.base, functional) if each is not None and each.dims]
+        is_written = any(dims.is_batched or dims.batched_by for dims in members)
+        if operator.name not in generated or not isinstance(binding.meta, Plans) or is_written or meta is None:
             continue
         bound = bind_meta(operator.schema, meta.text)
         if bound.family is None:

@@ -90,7 +90,7 @@ def lagged(x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
     return x + np.roll(x, 1)
 
 
-@custom_op("held::whole", mutates_args=(), sharding="... n -> ... n; n whole")
+@custom_op("held::whole", mutates_args=(), dims="... n -> ... n; n whole")
 def whole(x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
     return np.abs(x)
 

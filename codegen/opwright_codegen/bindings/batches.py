@@ -1,4 +1,4 @@
-"""The batching rule of each operator: what `batch` says, or what follows from `meta` and the roles of the rule's
+"""The batching rule of each operator: what `dims` says, or what follows from `meta` and the roles of the rule's
 parameters (Note [Roles] in `opwright_core.arrays.annotations`).
 """
 
@@ -9,15 +9,15 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding
 from opwright_codegen.bindings.core_dimensions import has_sizes_of_operands, read_signature, takes_signature
-from opwright_codegen.bindings.family_calls import FAMILIES, Family, Value, family_call
+from opwright_codegen.bindings.family_calls import Family, Value, family_of_text
 from opwright_codegen.bindings.metas import Plans
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Call, Conditional, Constant, Formula, Kind, Reference, walk
-from opwright_codegen.formula.resolve import Scope, resolve
-from opwright_codegen.kernels.forms import FamilyBatch, PathBatch, batch_form
 from opwright_codegen.kernels.functions import KernelFunction
 from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.read.dims import Dims
 from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 from opwright_codegen.source import Text
 
@@ -33,7 +33,7 @@ _TENSORS: Final = frozenset(("Elementwise", "Mask", "Target", "Along", "Cores", 
 def families(
     operators: OperatorSet, bindings: Sequence[Binding], kernels: KernelModules, rules: KernelModules
 ) -> dict[str, Family]:
-    """Return the family of each operator that has one, by qualified name. Raises SchemaErrors for a wrong `batch`."""
+    """Return the family of each operator that has one, by qualified name. Raises SchemaErrors for a wrong `dims`."""
     errors = Errors()
     functional = {
         member.name: group.functional
@@ -45,13 +45,13 @@ def families(
     for binding in bindings:
         operator = binding.view.operator
         if operator.name in found or operator.kind in (SchemaKind.OUT, SchemaKind.MUTABLE):
-            if operator.batch is not None and operator.name not in found:
-                errors.add(_refused(operator, operator.batch))
+            if _is_batched(operator.dims) and operator.name not in found:
+                errors.add(_refused(operator))
             continue
-        texts = (operator.batch, binding.base.batch, getattr(functional.get(operator.name), "batch", None))
-        written = next((text for text in texts if text is not None), None)
+        members = (operator, binding.base, functional.get(operator.name))
+        dims = next((each.dims for each in members if each is not None and _is_batched(each.dims)), None)
         try:
-            family = _from_meta(binding, rules) if written is None else _written(operator.schema, written, kernels)
+            family = _from_meta(binding, rules) if dims is None else _written(operator.schema, dims, kernels)
         except SchemaError as error:
             errors.add(error)
         else:
@@ -61,28 +61,50 @@ def families(
     return found
 
 
-def _refused(operator: Operator, text: Text) -> SchemaError:
+def _is_batched(dims: Dims | None) -> bool:
+    return dims is not None and (dims.is_batched or dims.batched_by is not None)
+
+
+def _refused(operator: Operator) -> SchemaError:
     message = f"{operator.name} writes to arguments that need not be batched: it has no rule"
-    return SchemaError("batch-kind", message, text.span, "write 'batch' for the operator that returns what it makes")
+    hint = "write it for the operator that returns what it makes"
+    return SchemaError("dims-writes", message, operator.span("dims"), hint)
 
 
-# What `batch` says
+# What `dims` says
 
 
-def _written(schema: FunctionSchema, text: Text, kernels: KernelModules) -> Family:
-    match batch_form(text):
-        case PathBatch(module, name):
-            function = kernels.find_path(module, name, text.span)
-            _check_function(function, text)
-            return Family("ByHand", (function.module, name))
-        case FamilyBatch(formula):
-            return family_call(resolve(formula, Scope.for_batch(schema, FAMILIES)), schema, text, FAMILIES, "batch")
+def _written(schema: FunctionSchema, dims: Dims, kernels: KernelModules) -> Family:
+    text = dims.batching
+    if text is None:
+        assert dims.names is not None  # the value was parsed
+        return _of_names(schema, dims.names)
+    if "(" not in text.text:
+        module, _, name = text.text.partition(":")
+        function = kernels.find_path(module, name, text.span)
+        if len(function.positional) < 2 and function.vararg is None:
+            message = f"{function.module}:{function.name} cannot be called with (info, in_dims, *args)"
+            hint = f"write: def {function.name}(info, in_dims, ...)"
+            raise SchemaError("dims-function", message, text.span, hint)
+        return Family("ByHand", (function.module, function.name))
+    family = family_of_text(text, schema)
+    if family.name == "Windows":
+        hint = "say: batched by leading((self, 1))"
+        raise SchemaError("dims-family", "windows() says nothing of batches", text.span, hint)
+    return replace(family, keywords=tuple(each for each in family.keywords if each[0] != "combines"))
 
 
-def _check_function(function: KernelFunction, text: Text) -> None:
-    if len(function.positional) < 2 and function.vararg is None:
-        message = f"{function.module}:{function.name} cannot be called with (info, in_dims, *args)"
-        raise SchemaError("batch-function", message, text.span, f"write: def {function.name}(info, in_dims, ...)")
+def _of_names(schema: FunctionSchema, names: Text) -> Family:
+    """Return the family of operators on named dimensions, which batches come before."""
+    operands = names.text.partition("->")[0]
+    if "*" in operands:
+        hint = "say: batched by leading((self, 2))"
+        raise SchemaError("dims-form", "'*' is any number of dimensions, so batches are not known", names.span, hint)
+    cores = [sum(name not in ("...", "()") for name in group.split()) for group in operands.split(",")]
+    places = [place for place, each in enumerate(schema.arguments) if each.type.is_tensor_like]
+    if not any(cores):
+        return Family("Elementwise", tuple(places))
+    return Family("Leading", tuple(zip(places, cores, strict=False)))
 
 
 # What follows from `meta`

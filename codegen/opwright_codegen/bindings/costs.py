@@ -1,7 +1,7 @@
 """Costs of calls: the key `cost`, and what follows from expressions.
 
-`2 * n * m, transcendentals=n` counts operations, over the names of dimensions (those of `sharding`, of a signature of
-`gufunc` or of `product`), arguments that are numbers, and functions of tensors. `opwright.cost.written` reads the texts
+`2 * n * m, transcendentals=n` counts operations, over the names of dimensions (those of `dims`, or of a signature of
+`gufunc`), arguments that are numbers, and functions of tensors. `opwright.cost.written` reads the texts
 that are generated: in these, sizes stand for names of dimensions, and batches before them are multiplied in.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from opwright_codegen.bindings.bind import Binding, Inline
 from opwright_codegen.bindings.core_dimensions import read_signature
-from opwright_codegen.bindings.family_calls import Family
+from opwright_codegen.bindings.family_calls import Family, product_signature
 from opwright_codegen.bindings.operations import operations_of, operations_of_expression
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.formula.ast import (
@@ -184,16 +184,17 @@ def _size(word: str, dims: Mapping[str, str], own: set[str]) -> str:
 
 
 def _groups(operator: Operator) -> list[tuple[str, list[str]]]:
-    """Return the tensors whose dimensions have names, with these: as `sharding` says, or a signature in `meta` or
-    `batch`. `...` and `*` stand for others."""
-    if operator.sharding is not None and "->" in operator.sharding.text:
+    """Return the tensors whose dimensions have names, with these: as `dims` says, or a signature in `meta`. `...` and
+    `*` stand for others."""
+    dims = operator.dims
+    if dims is not None and dims.names is not None:
         tensors = [each.name for each in operator.schema.arguments if each.type.is_tensor_like]
-        groups = [part.split() for part in operator.sharding.text.partition("->")[0].split(",")]
+        groups = [part.split() for part in dims.names.text.partition("->")[0].split(",")]
         return list(zip(tensors, groups, strict=False))
-    for text in (operator.meta, operator.batch):
+    for text in (operator.meta, None if dims is None else dims.batching):
         match None if text is None or ":" in text.text.partition("(")[0] else parse(text):
-            case Call(Name("gufunc" | "product"), (Constant(str() as signature), *operands)):
-                read = read_signature(signature)
+            case Call(Name("gufunc" | "product" as name), (Constant(str() as signature), *operands)):
+                read = read_signature(signature if name == "gufunc" else product_signature(signature))
                 named = [each.name if isinstance(each, Name) else "" for each in operands]
                 return list(zip(named, map(list, read.inputs), strict=False)) if read is not None else []
             case _:

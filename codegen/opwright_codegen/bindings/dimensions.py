@@ -12,7 +12,6 @@ from opwright_codegen.bindings.shardings import Sharding, linear_groups, shardin
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator, OperatorSet
-from opwright_codegen.records import replace
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView
 
@@ -21,7 +20,7 @@ __all__ = ["Cuts", "cuts_of"]
 
 class Cuts:
     """The families of all operators: `composed` with those that follow from parts, `blocks` as blocks are cut;
-    `shardings` are what `sharding` says. `rows` has the row of each operator."""
+    `shardings` are the rules that are written. `rows` has the row of each operator."""
 
     def __init__(
         self,
@@ -50,19 +49,17 @@ def cuts_of(
     shardings: dict[str, Sharding] = {}
     linear: dict[str, tuple[tuple[int, ...], ...]] = {}
     for operator in operators.operators.values():
-        if operator.sharding is None and operator.linear is None:
+        dims = operator.dims
+        if dims is None or not (dims.is_ruled or dims.kinds or dims.linear is not None):
             continue
         about = _functional(operator, operators)
         if about is None:
-            text = operator.sharding or operator.linear
             message = f"{operator.name} writes to its arguments: its parts could not be put together"
-            assert text is not None
-            errors.add(SchemaError("sharding-form", message, text.span, "write it for the operator that returns"))
+            errors.add(SchemaError("dims-writes", message, dims.text.span, "write it for the operator that returns"))
             continue
         try:
-            said = replace(about, sharding=operator.sharding, linear=operator.linear)
-            shardings[about.name] = sharding_of(said, kernels)
-            linear[about.name] = linear_groups(said.schema, said.linear)
+            shardings[about.name] = sharding_of(about.schema, dims, kernels)
+            linear[about.name] = linear_groups(about.schema, dims)
         except SchemaError as error:
             errors.add(error)
     errors.raise_if_any()

@@ -1,17 +1,20 @@
-"""Calls of families, as `batch` and `blocks` write them: `along(self, dim=dim)`."""
+"""Calls of families, as `dims` writes them: `along(self, dim=dim)`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.formula.ast import Call, Constant, Formula, Kind, Reference, Tuple, Unary
+from opwright_codegen.formula.parser import parse
+from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
 
-__all__ = ["FAMILIES", "At", "Families", "Family", "Form", "Value", "family_call"]
+__all__ = ["At", "Family", "Value", "family_of_text", "product_signature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +48,22 @@ class Form:
     example: str
 
 
-Families = Mapping[str, Form]
-_ALONG: Final = {"dim": "numbers", "new": "numbers", "size": "numbers", "empty_is_all": "a flag"}
+_PRODUCT: Final = re.compile(r"[\w .]+,[\w .]+->[\w .]+|[\w .]+,[\w .]+->\s*\(\)")
 _MASKS: Final = {"masks": "tensors", "onto_first": "a flag"}
-# What `batch` may call.
-FAMILIES: Final[Families] = {
+_WINDOWS: Final = ("dim", "size", "stride", "padding", "dilation", "before", "after", "whole")
+_FAMILIES: Final[Mapping[str, Form]] = {
     "elementwise": Form("Elementwise", "tensors", _MASKS, (), "elementwise(self, other)"),
-    "along": Form("Along", "tensors", _ALONG, (), "along(self, dim=dim)"),
-    "everything": Form("Everything", "tensors", {}, (), "everything(self)"),
+    "along": Form(
+        "Along",
+        "tensors",
+        {"dim": "numbers", "new": "numbers", "size": "numbers", "empty_is_all": "a flag", "combines": "a way"},
+        (),
+        "along(self, dim=dim)",
+    ),
+    "everything": Form("Everything", "tensors", {"combines": "a way"}, (), "everything(self)"),
     "leading": Form("Leading", "pairs", {}, (), "leading((self, 2))"),
     "folded": Form("Folded", "tensors", {"core": "a constant"}, (("core",),), "folded(self, core=3)"),
-    "product": Form("Product", "a product", {}, (), 'product("(m,k),(k,n)->(m,n)", self, mat2)'),
+    "product": Form("Product", "a product", {}, (), 'product("m k, k n -> m n", self, mat2)'),
     "reducing": Form(
         "Reducing",
         "tensors",
@@ -63,31 +71,42 @@ FAMILIES: Final[Families] = {
         (("reduction",),),
         "reducing(self, target, reduction=reduction)",
     ),
+    "windows": Form(
+        "Windows",
+        "one tensor",
+        dict.fromkeys(_WINDOWS, "window"),
+        (("dim",), ("size", "before", "after")),
+        "windows(self, dim=-1, before=radius, after=radius)",
+    ),
 }
 
 
-def family_call(formula: Formula, schema: FunctionSchema, text: Text, known: Families, key: str) -> Family:
-    """Return the family that the value of `key` calls, one of those that are known. Raises SchemaError for others, and
-    for what a family does not take."""
+def family_of_text(text: Text, schema: FunctionSchema) -> Family:
+    """Return the family that a text calls. Raises SchemaErrors for others, and for what a family does not take."""
+    formula = resolve(parse(text), Scope.for_dims(schema, _FAMILIES))
     match formula:
         case Call(Reference(Kind.FUNCTION, name), arguments, keywords):
-            form = known[name]
-            reader = _Reader(schema, text, key, form)
+            form = _FAMILIES[name]
+            reader = _Reader(schema, text, form)
             for keyword, value in keywords:
                 if keyword not in form.keywords:
                     near = nearest(keyword, form.keywords)
                     takes = f"it takes: {', '.join(form.keywords) or 'operands alone'}"
                     hint = f"did you mean {near!r}?" if near else takes
-                    raise SchemaError(f"{key}-form", f"{name}() has no {keyword!r}", value.span or text.span, hint)
+                    raise SchemaError("dims-family", f"{name}() has no {keyword!r}", value.span or text.span, hint)
             for group in form.needed:
                 if not {keyword for keyword, _ in keywords} & set(group):
                     message = f"{name}() needs {' or '.join(repr(each) for each in group)}"
-                    raise SchemaError(f"{key}-form", message, formula.span or text.span, f"as in: {form.example}")
+                    raise SchemaError("dims-family", message, formula.span or text.span, f"as in: {form.example}")
             given = tuple((keyword, reader.keyword(form.keywords[keyword], value)) for keyword, value in keywords)
             return Family(form.name, reader.operands(arguments, formula), given)
-    hint = "as in: along(self, dim=dim)" + (", or package.module:function" if key == "batch" else "")
-    names = ", or names a function" if key == "batch" else ""
-    raise SchemaError(f"{key}-form", f"{key!r} calls a family of rules{names}", text.span, hint)
+    raise SchemaError("dims-family", "this calls no family", text.span, "as in: along(self, dim=dim)")
+
+
+def product_signature(names: str) -> str:
+    """Return `m k, k n -> m n` as the signature `(m,k),(k,n)->(m,n)`."""
+    sides = [[each.replace("()", "").split() for each in side.split(",")] for side in names.split("->")]
+    return "->".join(",".join(f"({','.join(own)})" for own in side) for side in sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +115,6 @@ class _Reader:
 
     schema: FunctionSchema
     text: Text
-    key: str
     form: Form
 
     def operands(self, arguments: Sequence[Formula], call: Formula) -> tuple[Value, ...]:
@@ -107,9 +125,9 @@ class _Reader:
                 return (self._place(operand, True),)
             case "pairs", [_, *_]:
                 return tuple(self._pair(each) for each in arguments)
-            case "a product", [Constant(str() as signature), first, second, *rest] if _is_product(signature):
+            case "a product", [Constant(str() as names), first, second, *rest] if _PRODUCT.fullmatch(names):
                 tensors = [self._place(each, True) for each in (first, second, *rest[:1])]
-                return (signature, *tensors, *[self._place(each, False) for each in rest[1:]])
+                return (product_signature(names), *tensors, *[self._place(each, False) for each in rest[1:]])
         raise self._wrong("what it is called with", call)
 
     def keyword(self, sort: str, value: Formula) -> Value:
@@ -144,17 +162,11 @@ class _Reader:
                     return position
                 kind = "a tensor" if is_tensor else "no tensor"
                 message = f"an argument that is {kind} is expected here"
-                raise SchemaError(f"{self.key}-form", message, value.span or self.text.span)
+                raise SchemaError("dims-family", message, value.span or self.text.span)
         message = "a name of an argument is expected here"
-        raise SchemaError(f"{self.key}-form", message, value.span or self.text.span, f"as in: {self.form.example}")
+        raise SchemaError("dims-family", message, value.span or self.text.span, f"as in: {self.form.example}")
 
     def _wrong(self, what: str, value: Formula) -> SchemaError:
         name = self.form.example.partition("(")[0]
         span = value.span or self.text.span
-        return SchemaError(f"{self.key}-form", f"{name}(): {what} is of no form", span, f"as in: {self.form.example}")
-
-
-def _is_product(signature: str) -> bool:
-    inputs, arrow, output = signature.partition("->")
-    groups = inputs.split("),(")
-    return bool(arrow) and len(groups) == 2 and inputs.startswith("(") and output.startswith("(")
+        return SchemaError("dims-family", f"{name}(): {what} is of no form", span, f"as in: {self.form.example}")

@@ -1,28 +1,25 @@
-"""The keys `sharding` and `linear`: which dimension is which factor, and what cutting one costs.
+"""The written rule of `dims`: which dimension is which factor, and what cutting one costs; and its `linear`.
 
-`opwright.dimensions.written` reads the same language when a rule is asked for.
+`opwright.dimensions.written` reads the same notation when a rule is asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.formula.places import place
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.model import Operator
+from opwright_codegen.read.dims import Dims
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
-from opwright_codegen.source import Span, Text
+from opwright_codegen.source import Text
 
 __all__ = ["Sharding", "linear_groups", "sharding_of", "written_sharding"]
 
-_PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_WHOLE: Final = re.compile(r"whole\b\s*,?\s*(.*)", re.DOTALL)
 _NAME: Final = re.compile(r"\.\.\.|\*|\(\)|\w+|[^\s\w]")
-_KIND: Final = re.compile(r"\s*(\w+|\.\.\.)\s+(\w+)(?:\(\s*(\w+)\s*,\s*(\w+)\s*\))?\s*")
-_WORDS: Final = ("sum", "max", "min", "again", "window", "whole")
 _FREE: Final = ("...", "*", "1", "()")
 _EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
 
@@ -35,141 +32,107 @@ class Sharding:
     whole: str = ""
 
 
-def sharding_of(operator: Operator, kernels: KernelModules) -> Sharding:
-    """Return what an operator's `sharding` says. Raises SchemaErrors for a wrong one."""
-    text = operator.sharding
-    if text is None:
-        return Sharding()
-    if _PATH.fullmatch(text.text.strip()):
-        module, _, name = text.text.strip().partition(":")
-        function = kernels.find_path(module, name, text.span)
+def sharding_of(schema: FunctionSchema, dims: Dims, kernels: KernelModules) -> Sharding:
+    """Return the written rule of an operator, with the function that it names looked up. Raises SchemaErrors."""
+    if dims.function is not None:
+        module, _, name = dims.function.text.partition(":")
+        function = kernels.find_path(module, name, dims.function.span)
         return Sharding(f"{function.module}:{function.name}")
-    return written_sharding(operator.schema, text)
+    return written_sharding(schema, dims)
 
 
-def written_sharding(schema: FunctionSchema, text: Text) -> Sharding:
-    """Return what a text says of an operator of this schema. Raises SchemaErrors for a wrong one."""
-    if _PATH.fullmatch(text.text.strip()):
-        return Sharding(text.text.strip())
-    if found := _WHOLE.fullmatch(text.text.strip()):
-        if not found[1]:
-            message = "'whole' is said with a reason"
-            raise SchemaError("sharding-form", message, text.span, "as in: whole, since positions may be anywhere")
-        return Sharding("", " ".join(found[1].split()))
+def written_sharding(schema: FunctionSchema, dims: Dims) -> Sharding:
+    """Return the written rule of an operator of this schema. Raises SchemaErrors for a wrong one."""
     errors = Errors()
-    for error in _Reader(schema, text).problems():
+    for error in _problems(schema, dims):
         errors.add(error)
     errors.raise_if_any()
-    return Sharding(" ".join(text.text.split()))
+    if dims.function is not None:
+        return Sharding(dims.function.text)
+    if dims.names is None:
+        return Sharding("", dims.whole)
+    kinds = ", ".join(map(str, dims.kinds))
+    return Sharding(" ".join(dims.names.text.split()) + (f"; {kinds}" if kinds else ""))
 
 
-class _Reader:
-    """The reader of one rule: names with the places where they stand."""
-
-    def __init__(self, schema: FunctionSchema, text: Text) -> None:
-        self._schema = schema
-        self._text = text
-
-    def problems(self) -> Iterator[SchemaError]:
-        """Yield what is wrong with the rule."""
-        dims, _, said = self._text.text.partition(";")
-        left, arrow, right = dims.partition("->")
-        if not arrow:
-            yield self._error("sharding-form", "'->' is missing", 0, len(dims), _EXAMPLE)
-            return
-        operands, results = self._groups(left, 0), self._groups(right, len(left) + 2)
-        yield from self._counted(operands, results, len(left))
-        names = {name for group in operands for name, _ in group}
-        for name, at in [each for group in (*operands, *results) for each in group]:
-            if not (name in _FREE or name.isidentifier()):
-                message = f"{name!r} is no name of a dimension"
-                yield self._error("sharding-form", message, at, at + len(name), _EXAMPLE)
-        for name, at in [each for group in results for each in group]:
-            if name not in names and name not in _FREE and name.isidentifier():
-                yield self._unknown(name, at, names)
-        kinds = yield from self._kinds(said, len(dims) + 1, names)
-        for name, at in [each for group in operands for each in group]:
-            is_missing = any(name not in [each for each, _ in group] for group in results)
-            if is_missing and name not in kinds and (name.isidentifier() or name == "..."):
-                message = f"{name!r} is not in each result, and nothing says how parts are put together"
-                kinds.add(name)
-                yield self._error("sharding-kind", message, at, at + len(name), f"say: {name} sum, or whole")
-
-    def _groups(self, side: str, start: int) -> list[list[tuple[str, int]]]:
-        """Return the names of each operand, or result, with where they stand."""
-        found, at = [], start
-        for part in side.split(","):
-            found.append([(each[0], at + each.start()) for each in _NAME.finditer(part)])
-            at += len(part) + 1
-        return found
-
-    def _counted(self, operands: Sequence[object], results: Sequence[object], arrow: int) -> Iterator[SchemaError]:
-        tensors = sum(each.type.is_tensor_like for each in self._schema.arguments)
-        if len(operands) != tensors:
-            message = f"{len(operands)} operands are named, and the operator takes {tensors} tensors"
-            yield self._error("sharding-form", message, 0, arrow, "an operand that may be None is named, too")
-        if len(results) != len(self._schema.returns):
-            message = f"{len(results)} results are named, and the operator returns {len(self._schema.returns)}"
-            yield self._error("sharding-form", message, arrow, arrow + 2, _EXAMPLE)
-
-    def _kinds(self, said: str, start: int, names: set[str]) -> Generator[SchemaError, None, set[str]]:
-        """Yield what is wrong with kinds; return the factors that have one."""
-        known: set[str] = set()
-        at = start
-        for part in re.split(r",(?![^(]*\))", said) if said.strip() else ():
-            found = _KIND.fullmatch(part)
-            first = at + len(part) - len(part.lstrip())
-            at += len(part) + 1
-            if found is None:
-                yield self._error("sharding-form", "a factor and its kind are expected", first, at - 1, _EXAMPLE)
-                continue
-            name, word = found[1], found[2]
-            known.add(name)
-            if name not in names:
-                yield self._unknown(name, first, names)
-            begin = at - 1 - len(part) + found.start(2)
-            if word not in _WORDS or (word == "window") != (found[3] is not None):
-                near = nearest(word, _WORDS)
-                message = f"there is no kind {word!r}" if word not in _WORDS else f"{word!r} is written otherwise"
-                hint = f"did you mean {near!r}?" if near and near != word else f"{', '.join(_WORDS)}; window(1, 1)"
-                yield self._error("sharding-kind", message, begin, begin + len(word), hint)
-            for number in (3, 4):
-                if found[number] and not (found[number].isdigit() or self._is_number(found[number])):
-                    place = at - 1 - len(part) + found.start(number)
-                    message = f"{found[number]!r} is neither a number nor an argument that is one"
-                    yield self._error("sharding-kind", message, place, place + len(found[number]))
-        return known
-
-    def _is_number(self, name: str) -> bool:
-        return any(each.name == name and not each.type.is_tensor_like for each in self._schema.arguments)
-
-    def _unknown(self, name: str, at: int, names: set[str]) -> SchemaError:
-        near = nearest(name, names - {*_FREE})
-        hint = f"did you mean {near!r}?" if near else "a new dimension, which is not cut, is 1"
-        return self._error("sharding-factor", f"no operand has the factor {name!r}", at, at + len(name), hint)
-
-    def _error(self, code: str, message: str, start: int, end: int, hint: str | None = None) -> SchemaError:
-        span: Span = self._text.span
-        if span.text == self._text.text:  # (a text that is folded over lines, or quoted with escapes, is not)
-            span = span.sub(start, max(start + 1, end))
-        elif span.text[1:-1] == self._text.text:
-            span = span.sub(start + 1, max(start + 1, end) + 1)
-        return SchemaError(code, message, span, hint)
+def _problems(schema: FunctionSchema, dims: Dims) -> Iterator[SchemaError]:
+    """Yield what is wrong with names of dimensions and with their kinds."""
+    if dims.names is None:
+        for kind in dims.kinds:
+            message = f"{str(kind)!r} is said of a dimension that has no name"
+            yield SchemaError("dims-kind", message, kind.factor.span, _EXAMPLE)
+        return
+    left, _, right = dims.names.text.partition("->")
+    operands, results = _groups(dims.names, left, 0), _groups(dims.names, right, len(left) + 2)
+    yield from _counted(schema, dims.names, operands, results)
+    names = {name.text for group in operands for name in group}
+    for name in [each for group in (*operands, *results) for each in group]:
+        if not (name.text in _FREE or name.text.isidentifier()):
+            message = f"{name.text!r} is no name of a dimension"
+            yield SchemaError("dims-form", message, name.span, _EXAMPLE)
+    for name in [each for group in results for each in group]:
+        if name.text not in names and name.text not in _FREE and name.text.isidentifier():
+            yield _unknown(name, names)
+    yield from _wrong_kinds(schema, dims, names)
+    kinds = {kind.factor.text for kind in dims.kinds}
+    for name in [each for group in operands for each in group]:
+        is_missing = any(name.text not in [each.text for each in group] for group in results)
+        if is_missing and name.text not in kinds and (name.text.isidentifier() or name.text == "..."):
+            message = f"{name.text!r} is not in each result, and nothing says how parts are put together"
+            kinds.add(name.text)
+            yield SchemaError("dims-kind", message, name.span, f"say: {name.text} sum, or whole")
 
 
-def linear_groups(schema: FunctionSchema, text: Text | None) -> tuple[tuple[int, ...], ...]:
-    """Return the positions of tensors in which `linear` says that an operator is linear: `a, b` in each by itself,
-    `a + b` in both together. Raises SchemaError for what is no tensor."""
-    if text is None:
-        return ()
+def _groups(names: Text, side: str, start: int) -> list[list[Text]]:
+    """Return the names of each operand, or of each result."""
+    found, at = [], start
+    for part in side.split(","):
+        spans = [(at + each.start(), at + each.end()) for each in _NAME.finditer(part)]
+        found.append([Text(names.text[first:last], place(names, first, last)) for first, last in spans])
+        at += len(part) + 1
+    return found
+
+
+def _counted(
+    schema: FunctionSchema, names: Text, operands: Sequence[object], results: Sequence[object]
+) -> Iterator[SchemaError]:
+    tensors = sum(each.type.is_tensor_like for each in schema.arguments)
+    arrow = names.text.index("->")
+    if len(operands) != tensors:
+        message = f"{len(operands)} operands are named, and the operator takes {tensors} tensors"
+        hint = "an operand that may be None is named, too"
+        yield SchemaError("dims-form", message, place(names, 0, max(arrow, 1)), hint)
+    if len(results) != len(schema.returns):
+        message = f"{len(results)} results are named, and the operator returns {len(schema.returns)}"
+        yield SchemaError("dims-form", message, place(names, arrow, arrow + 2), _EXAMPLE)
+
+
+def _wrong_kinds(schema: FunctionSchema, dims: Dims, names: set[str]) -> Iterator[SchemaError]:
+    known = {each.name for each in schema.arguments if not each.type.is_tensor_like}
+    for kind in dims.kinds:
+        if kind.factor.text not in names:
+            yield _unknown(kind.factor, names)
+        for number in kind.numbers:
+            if not (number.text.isdigit() or number.text in known):
+                message = f"{number.text!r} is neither a number nor an argument that is one"
+                yield SchemaError("dims-kind", message, number.span)
+
+
+def _unknown(name: Text, names: set[str]) -> SchemaError:
+    near = nearest(name.text, names - {*_FREE})
+    hint = f"did you mean {near!r}?" if near else "a new dimension, which is not cut, is 1"
+    return SchemaError("dims-factor", f"no operand has the factor {name.text!r}", name.span, hint)
+
+
+def linear_groups(schema: FunctionSchema, dims: Dims) -> tuple[tuple[int, ...], ...]:
+    """Return the positions of tensors in which an operator is linear: `linear(a, b)` in each by itself, `linear(a + b)`
+    in both together, `linear` in each tensor by itself. Raises SchemaError for what is no tensor."""
     places = {each.name: n for n, each in enumerate(schema.arguments) if each.type.is_tensor_like}
-    found = []
-    for group in text.text.split(","):
-        names = [name.strip() for name in group.split("+")]
-        unknown = next((name for name in names if name not in places), None)
-        if unknown is not None:
-            near = nearest(unknown, places)
+    if dims.linear == ():
+        return tuple((place,) for place in places.values())
+    for name in [name for group in dims.linear or () for name in group]:
+        if name.text not in places:
+            near = nearest(name.text, places)
             hint = f"did you mean {near!r}?" if near else f"tensors are: {', '.join(places)}"
-            raise SchemaError("linear-form", f"{unknown!r} is no tensor that is taken", text.span, hint)
-        found.append(tuple(places[name] for name in names))
-    return tuple(found)
+            raise SchemaError("dims-linear", f"{name.text!r} is no tensor that is taken", name.span, hint)
+    return tuple(tuple(places[name.text] for name in group) for group in dims.linear or ())

@@ -13,6 +13,7 @@ from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import SchemaError, UsageError, nearest
 from opwright_codegen.findings.finding import Outcome
 from opwright_codegen.findings.text import write_findings
+from opwright_codegen.read.old_dims import OLD_KEYS
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.source import Span
 
@@ -22,9 +23,17 @@ if TYPE_CHECKING:
 
 __all__ = ["CODES", "lint", "lints_of"]
 
-CODES: Final = ("operator-name", "argument-name", "missing-doc", "missing-meta", "missing-derivative", "unused-rule")
+CODES: Final = (
+    "operator-name",
+    "argument-name",
+    "missing-doc",
+    "missing-meta",
+    "missing-derivative",
+    "unused-rule",
+    "old-dims",
+)
 _OURS: Final = ("opwright.rules", "opwright_core.rules", "opwright_kernels.rules")  # rules for everybody
-_FORMULAS: Final = ("meta", "batch", "blocks", "sharding")
+_FORMULAS: Final = ("meta", "dims")
 _WORDS: Final = re.compile(r"[a-z0-9]+|[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
 _CAPITALS: Final = re.compile(r"[A-Z][a-z]|[A-Z]{2}")  # mT, numpy_T: one letter is a transpose
 _CAMEL: Final = re.compile(r"[a-z][A-Z][a-z]")
@@ -61,7 +70,7 @@ def lints_of(job: Job) -> list[SchemaError]:
 def _of_namespace(declared: DeclaredSet) -> Iterator[SchemaError]:
     """Yield all that could be better in the entries of one namespace."""
     for each in declared.written:
-        yield from (*_names(each), *_doc(each), *_meta(each))
+        yield from (*_names(each), *_doc(each), *_meta(each), *_old_dims(each))
     if declared.derivatives is not None:
         known = declared.derivatives.entries.keys()
         groups = [{member.name for member in group.members} for group in declared.operators.groups]
@@ -105,6 +114,14 @@ def _meta(operator: Operator) -> Iterator[SchemaError]:
         first = next((each.name for each in operator.schema.arguments if each.type.is_tensor_like), "self")
         hint = f"add, for example, meta: like({first}): fake tensors, torch.compile and JAX ask for shapes and dtypes"
         yield SchemaError("missing-meta", f"{operator.name} has no 'meta'", operator.location, hint)
+
+
+def _old_dims(operator: Operator) -> Iterator[SchemaError]:
+    """Yield the keys that `dims` has replaced."""
+    for key in OLD_KEYS:
+        if key in operator.spans:
+            message, hint = f"{key!r} is a part of 'dims' now", f"opwright fmt writes it: dims: {operator.dims}"
+            yield SchemaError("old-dims", message, operator.spans[key][0], hint)
 
 
 def _derivative(operator: Operator) -> Iterator[SchemaError]:

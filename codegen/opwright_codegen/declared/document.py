@@ -92,7 +92,7 @@ class _Making:
             "kernels": [kernel_record(each, self._place) for each in self._bindings.get(operator.name, ())],
             "derivatives": self._derivatives(operator),
             "dimensions": {
-                **{key: self._text(getattr(operator, key)) for key in ("batch", "blocks", "sharding", "linear")},
+                "dims": None if operator.dims is None else self._text(operator.dims.text),
                 "rule": _family(self._declared.cuts.rows.get(operator.name)),
             },
             "cost": self._declared.costs.get(short),

@@ -26,7 +26,8 @@ _COSTS: Final = {"Elementwise": "numel(result)", "Everything": "numel({0})", "Re
 def rule_shown(declared: DeclaredSet, operator: Operator) -> str:
     """Return the dimension rule that follows from the declaration. Return "" if there is none, or if the declaration
     says the rule itself."""
-    family = None if operator.sharding is not None else _family(declared, operator)
+    is_ruled = operator.dims is not None and operator.dims.is_ruled
+    family = None if is_ruled else _family(declared, operator)
     if family is None:
         return ""
     if family.name == "Product":

@@ -69,8 +69,8 @@ class Scope:
         return Scope(_arguments(schema), rules, of=str(schema.name))
 
     @staticmethod
-    def for_batch(schema: FunctionSchema, families: Collection[str]) -> Scope:
-        """Return the scope of `batch:`, which sees the arguments and the families of rules."""
+    def for_dims(schema: FunctionSchema, families: Collection[str]) -> Scope:
+        """Return the scope of a family in `dims:`, which sees the arguments and the families of rules."""
         return Scope(_arguments(schema), functions=families, of=str(schema.name))
 
     @staticmethod

@@ -12,9 +12,9 @@ from opwright_codegen.records import dataclass
 from opwright_codegen.source import Text
 
 __all__ = [
-    "BatchForm", "FamilyBatch", "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
-    "NumbaKernel", "NvccKernel", "PathBatch", "PathKernel", "PathMeta", "RawKernel", "TorchKernel", "TritonKernel",
-    "TvmKernel", "ViewMeta", "batch_form", "kernel_form", "meta_form",
+    "InlineKernel", "KernelForm", "MetaForm", "MetaFormulas", "NamedKernel", "NativeKernel",
+    "NumbaKernel", "NvccKernel", "PathKernel", "PathMeta", "RawKernel", "TorchKernel", "TritonKernel",
+    "TvmKernel", "ViewMeta", "kernel_form", "meta_form",
 ]  # fmt: skip
 
 
@@ -114,27 +114,11 @@ class PathMeta:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyBatch:
-    """A call of a family of batching rules, `along(self, dim=dim)`; names are not resolved yet."""
-
-    formula: Formula
-
-
-@dataclass(frozen=True, slots=True)
-class PathBatch:
-    """A batching rule by its path, `package.module:function`."""
-
-    module: str
-    name: str
-
-
 KernelForm = (
     InlineKernel | NamedKernel | PathKernel | NativeKernel | RawKernel | NvccKernel | TorchKernel | NumbaKernel
     | TritonKernel | TvmKernel
 )  # fmt: skip
 MetaForm = ViewMeta | MetaFormulas | PathMeta
-BatchForm = FamilyBatch | PathBatch
 
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _NAME = re.compile(rf"{_WORD}(?:::{_WORD})*")
@@ -196,13 +180,6 @@ def meta_form(text: Text) -> MetaForm:
             raise SchemaError("meta-form", "a formula for each output is expected", text.span)
         return MetaFormulas(formula.items)
     return MetaFormulas((formula,))
-
-
-def batch_form(text: Text) -> BatchForm:
-    """Return the form of a `batch` value. Raises SchemaError for text of no form."""
-    if path := _path(text):
-        return PathBatch(*path)
-    return FamilyBatch(parse(text))
 
 
 def _path(text: Text) -> tuple[str, str] | None:

@@ -9,11 +9,12 @@ from typing import Final
 
 from opwright_codegen.declared.model import DeclaredSet
 from opwright_codegen.declared.parts import DerivativeSet, Operator
-from opwright_codegen.documents.yaml_reader import Node
+from opwright_codegen.documents.yaml_reader import Node, ScalarNode
 from opwright_codegen.mutants.entries import Entry, entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
+from opwright_codegen.read.dims import batching_of
 from opwright_codegen.read.entry_keys import names_where
 from opwright_codegen.read.key_formats import Mutants
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
@@ -73,7 +74,9 @@ class _Making:
             yield self._made(change, "func", str(self._schema), change.text)
         changed = names_where(Mutants.CHANGE)
         for key, node in self._entry.texts():
-            if key in changed and not _WORDS.fullmatch(node.text.strip()):
+            if key == "dims":
+                yield from self._batches(node)
+            elif key in changed and not _WORDS.fullmatch(node.text.strip()):
                 for change in changes_of_formula(node.text):
                     yield self._made(change, key, node.text, str(self._schema), (node, change.text))
         for value, kind, before, after in self._dtype_changes():
@@ -83,6 +86,13 @@ class _Making:
                 where = "tangent" if key in self._schema.output_names else "gradient"
                 for change in changes_of_formula(node.text):
                     yield self._made(change, where, node.text, str(self._schema), None, (node, change.text))
+
+    def _batches(self, node: ScalarNode) -> Iterator[Mutant]:
+        """Yield mutants that batch calls by another family."""
+        said = batching_of(node.text)
+        if said is not None and not _WORDS.fullmatch(said):
+            for change in changes_of_formula(said):
+                yield self._made(change, "batch", said, str(self._schema), (node, f"batched by {change.text}"))
 
     def _dtype_changes(self) -> Iterator[tuple[Node, str, str, str]]:
         pair = self._entry.pairs.get("dtypes")
@@ -111,7 +121,12 @@ class _Making:
         self._count += 1
         func = str(name) + declared[len(str(schema.name)) :]
         edits = [(self._entry.pairs["func"][1], func), *([edit] if edit else [])]
-        text = self._entry.written(edits, names_where(Mutants.LEAVE_OUT))
+        left_out = names_where(Mutants.LEAVE_OUT)
+        if (text := self._entry.text("dims")) and not (edit and edit[0] is self._entry.pairs["dims"][1]):
+            said = batching_of(text)  # which is all that a mutant has of it: names of dimensions may not be its own
+            edits += [(self._entry.pairs["dims"][1], f"batched by {said}")] if said else []
+            left_out = (*left_out, *([] if said else ["dims"]))
+        text = self._entry.written(edits, left_out)
         if not {"dispatch", "kernel"} & self._entry.pairs.keys():
             text += f"  dispatch:\n    CompositeImplicitAutograd: {default_kernel_name(self._schema)}\n"
         derivative = ""

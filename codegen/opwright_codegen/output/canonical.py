@@ -7,6 +7,7 @@ dumped from data: quotes, long texts and comments are what their author wrote.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.read.entries import read_schema
 from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.key_formats import Form
+from opwright_codegen.read.old_dims import OLD_KEYS, converted
 from opwright_codegen.source import Source
 
 __all__ = ["canonical"]
@@ -24,6 +26,7 @@ _OF_DERIVATIVES: Final = ("name", "output_differentiability")  # keys of derivat
 _INDENT: Final = 2
 _DASH: Final = re.compile(r"^ *-(?=\s)", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"[|>][+-]?[1-9]")  # its indentation is said in numbers: its lines stay where they are
+_BARE: Final = re.compile(r"(?:[A-Za-z_(]|\.\.\.)(?!.*(?:: | #)).*[^:\s]")  # a value that needs no quotes
 _PLAIN: Final = re.compile(r"[^\[\]{}#&*!|>'\"%@`,:\s][^\[\]{}#'\"\n,:]*")
 
 
@@ -66,10 +69,18 @@ def _data(node: Node, namespace: str | None) -> object:
     if type(node) is SequenceNode:
         return [_data(item, namespace) for item in node.items]
     assert type(node) is MappingNode
-    return {
-        ", ".join(map(str.strip, key.split(","))): _said(key, value, namespace)
-        for key, (_, value) in node.pairs.items()
+    dims = _dims(node)
+    kept = {key: value for key, (_, value) in node.pairs.items() if not (dims and key in OLD_KEYS)}
+    return ({"dims": dims} if dims else {}) | {
+        ", ".join(map(str.strip, key.split(","))): _said(key, value, namespace) for key, value in kept.items()
     }
+
+
+def _dims(node: MappingNode) -> str:
+    """Return the value of `dims` for the keys that it has replaced; "" for an entry without these."""
+    old = {key: node.pairs[key][1] for key in OLD_KEYS if key in node.pairs}
+    texts = {key: value.text for key, value in old.items() if type(value) is ScalarNode}
+    return "" if len(texts) < len(old) or "dims" in node.pairs else converted(texts)
 
 
 def _said(key: str, value: Node, namespace: str | None) -> object:
@@ -149,7 +160,7 @@ def _entry(source: Source, node: Node, start: int, end: int, namespace: str) -> 
     text = source.text
     if type(node) is not MappingNode or text[node.start] in "{[" or not node.pairs:
         return [line.rstrip() for line in text[start:end].split("\n")]
-    pieces = sorted(_pieces(source, node, start, end, namespace), key=_position)
+    pieces = sorted(_with_dims(node, list(_pieces(source, node, start, end, namespace))), key=_position)
     lines: list[str] = []
     for piece in pieces:
         lines += (f"{' ' * _INDENT}{line}" for line in piece.above)
@@ -161,6 +172,18 @@ def _entry(source: Source, node: Node, start: int, end: int, namespace: str) -> 
         above = [line.strip() for line in pieces[0].above]
         return [*above, "- " + lines[len(above)][_INDENT:], *lines[len(above) + 1 :]]
     return ["- " + lines[0][_INDENT:], *lines[1:]]
+
+
+def _with_dims(node: MappingNode, pieces: list[_Piece]) -> list[_Piece]:
+    """Return the pieces with one of `dims` for those of the keys that it has replaced."""
+    dims = _dims(node)
+    old = [piece for piece in pieces if piece.key in OLD_KEYS] if dims else []
+    if not old:
+        return pieces
+    *others, behind = [piece.behind for piece in old if piece.behind] or [""]
+    above = [*(line for piece in old for line in piece.above), *others]
+    line = f"dims: {dims if _BARE.fullmatch(dims) else json.dumps(dims, ensure_ascii=False)}"
+    return [*(piece for piece in pieces if piece not in old), _Piece("dims", above, [line], behind)]
 
 
 def _position(piece: _Piece) -> int:

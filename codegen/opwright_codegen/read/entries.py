@@ -29,6 +29,7 @@ from opwright_codegen.expressions.expression import read_expression
 from opwright_codegen.read import values
 from opwright_codegen.read.entry_keys import KEYS
 from opwright_codegen.read.model import Kernel, KeySpans, Operator
+from opwright_codegen.read.old_dims import OLD_KEYS, read_old_dims
 from opwright_codegen.schema.model import FunctionSchema, OperatorName
 from opwright_codegen.schema.names import (
     DISPATCH_KEYS,
@@ -111,6 +112,7 @@ def _read_entry(
 ) -> Operator | None:
     schema = None
     fields: dict[str, Any] = {}
+    old: dict[str, Node] = {}
     offsets = {}
     for name, pair in node.pairs.items():
         key, value = pair
@@ -118,6 +120,8 @@ def _read_entry(
         try:
             if name == "func":
                 schema = read_schema(value, source, namespace)
+            elif name in OLD_KEYS:
+                old[name] = value
             elif name not in KEYS:
                 raise _unknown_key(name, node_span(key, source))
             elif (read := KEYS[name].reader) is not None:
@@ -126,6 +130,7 @@ def _read_entry(
             errors.add(error)
         if errors.is_full:
             return None
+    _add_old_dims(fields, old, node, source, errors)
     location = entry_head(node, source)
     if "func" not in node.pairs:
         hint = "every entry has one: func: name(Tensor self) -> Tensor"
@@ -140,6 +145,20 @@ def _read_entry(
         schema, fields, not node.pairs.keys().isdisjoint(("dispatch", "kernel")), location
     )
     return Operator(schema, location, spans=KeySpans(source, offsets), **fields)
+
+
+def _add_old_dims(
+    fields: dict[str, Any], old: Mapping[str, Node], node: MappingNode, source: Source, errors: Errors
+) -> None:
+    """Add what keys that `dims` has replaced say."""
+    try:
+        if old and "dims" in node.pairs:
+            message = f"the entry has 'dims', of which {', '.join(map(repr, old))} is a part"
+            raise SchemaError("old-dims", message, node_span(next(iter(old.values())), source), "say it in 'dims'")
+        if old:
+            fields["dims"] = read_old_dims(old, source)
+    except SchemaError as error:
+        errors.add(error)
 
 
 def _add_expression(

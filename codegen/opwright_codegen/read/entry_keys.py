@@ -11,6 +11,7 @@ from opwright_codegen.documents.nodes import one_of
 from opwright_codegen.read import key_formats as formats
 from opwright_codegen.read import values
 from opwright_codegen.read.autocast import read_autocast
+from opwright_codegen.read.dims import read_dims
 from opwright_codegen.read.functions import read_functions
 from opwright_codegen.read.key_formats import Form, Key, Mutants
 from opwright_codegen.read.launch import read_launch
@@ -188,49 +189,24 @@ _KEYS: Final = (
         mutants=Mutants.CHANGE,
     ),
     Key(
-        "batch",
-        values.read_text,
-        formats.text(examples=["elementwise(self, other)", "along(self, dim=dim)", "my_project.batching:my_rule"]),
-        "How vmap computes all samples of a batch at once, if that does not follow from 'meta': a family of rules "
-        "with names of arguments, such as elementwise(self, other), along(self, dim=dim), leading((self, 2)), or "
-        "a function rule(info, in_dims, *args) as package.module:function.",
-        mutants=Mutants.CHANGE,
-    ),
-    Key(
-        "blocks",
-        values.read_text,
-        formats.text(
-            examples=["along(self, dim=dim, combines=True)", "windows(self, dim=-1, before=radius, after=radius)"]
-        ),
-        "How blocks of the results follow from blocks of the arguments, for Dask, if that does not follow from "
-        "'batch' or 'meta': a family of 'batch', windows(self, dim=-1, before=radius, after=radius), or "
-        "windows(self, dim=(-2, -1), size=kernel_size, stride=stride, padding=padding, dilation=dilation).",
-        mutants=Mutants.LEAVE_OUT,
-    ),
-    Key(
-        "sharding",
-        values.read_text,
+        "dims",
+        read_dims,
         formats.text(
             examples=[
-                "n d, m d -> n m; d sum",
-                "... n -> ... n; n whole",
+                "n d, m d -> n m; d sum, linear(a, b)",
+                "... n -> ... n; n whole, batched",
+                "along(self, dim=dim); batched",
+                "windows(self, dim=-1, before=radius, after=radius); batched by leading((self, 1))",
                 "whole, since positions may be anywhere",
-                "my_project.rules:my_rule",
+                "my_project.rules:my_rule; batched by my_project.batching:my_rule",
             ]
         ),
-        "The dimensions of operands and results by name, and the cost of cutting each, if that does not follow "
-        "from 'meta', 'batch' and 'blocks': names of dimensions, then the kinds that are not parallel (sum, max, "
-        "min, again, whole, window(before, after)); 'whole, since …' if it is never cut; or a function "
-        "rule(shapes, values) as package.module:function.",
-        mutants=Mutants.LEAVE_OUT,
-    ),
-    Key(
-        "linear",
-        values.read_text,
-        formats.text(examples=["a, b", "a + b"]),
-        "The tensors in which the operator is linear, so that partial sums may pass through it: 'a, b' in each by "
-        "itself, 'a + b' in both together.",
-        mutants=Mutants.LEAVE_OUT,
+        "The dimensions of operands and results, if they do not follow from 'meta': their names, a family that stands "
+        "for names, such as along(self, dim=dim), a function rule(shapes, values), or 'whole, since …' if nothing is "
+        "cut. After a ';' the kinds of dimensions that are not parallel (sum, max, min, again, whole, window(before, "
+        "after)), 'linear(a, b)' for tensors of which partial sums may pass, 'batched' if vmap computes batches by the "
+        "same rule, 'batched by' a family or a function rule(info, in_dims, *args), 'cut by' a family.",
+        mutants=Mutants.CHANGE,
     ),
     Key(
         "cost",
@@ -241,7 +217,7 @@ _KEYS: Final = (
         },
         "The cost of a call, if it does not follow from the dimension rule, an expression or the operators that "
         "the kernel calls: operations (a multiply-add counts 2), then transcendentals, read and written (bytes) "
-        "by name. Over names of dimensions (of 'sharding' or gufunc), arguments that are numbers, numel(x), "
+        "by name. Over names of dimensions (of 'dims' or gufunc), arguments that are numbers, numel(x), "
         "size(x, dim), nbytes(x), …",
         mutants=Mutants.LEAVE_OUT,
     ),

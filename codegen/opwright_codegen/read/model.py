@@ -8,6 +8,7 @@ from math import prod
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.expression import Expression
 from opwright_codegen.formula.ast import Formula
+from opwright_codegen.read.dims import Dims
 from opwright_codegen.records import dataclass, field
 from opwright_codegen.schema.model import Argument, FunctionSchema, SchemaKind
 from opwright_codegen.schema.names import PYTORCHS
@@ -161,10 +162,7 @@ class Operator:
     variants: tuple[str, ...] = ("function",)
     dispatch: tuple[tuple[str, Kernel], ...] = ()
     meta: Text | None = None
-    batch: Text | None = None
-    blocks: Text | None = None
-    sharding: Text | None = None
-    linear: Text | None = None
+    dims: Dims | None = None
     cost: Text | None = None
     doc: str = ""
     reference: Text | None = None

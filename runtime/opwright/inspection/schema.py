@@ -187,26 +187,27 @@ def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
             raise RegistrationError(f"{name}: the cost cannot be used\n{error}") from None
 
 
-def dimensions(name: str, declaration: str, sharding: str, linear: str) -> tuple[str, str, Sequence[Sequence[int]]]:
-    """Return the rule of `sharding` or the reason that it says, and the groups of `linear`, of an operator that returns
-    its results. Raises RegistrationError with the position in the text."""
+def dimensions(name: str, declaration: str, text: str) -> tuple[str, str, Sequence[Sequence[int]]]:
+    """Return the rule of `dims` or the reason that it says, and the groups of tensors that it is linear in, of an
+    operator that returns its results. Raises RegistrationError with the position in the text."""
     schema = parse(f"{name}{declaration}")
     with _generator():
         from opwright_codegen.bindings.shardings import linear_groups, written_sharding
-        from opwright_codegen.declared.parts import Sharding
         from opwright_codegen.errors import SchemaError
+        from opwright_codegen.read.dims import parse_dims
         from opwright_codegen.schema.model import SchemaKind
-        from opwright_codegen.source import Source, Span, Text
+        from opwright_codegen.source import Source, Text
 
         if schema.kind is not SchemaKind.FUNCTIONAL:
-            raise RegistrationError(f"{name} writes to its arguments: say sharding= of the operator that returns")
-        of_sharding, of_linear = (
-            Text(text, Span(Source(f"<{key} of {name}>", text), 0, len(text)))
-            for key, text in (("sharding", sharding), ("linear", linear))
-        )
+            raise RegistrationError(f"{name} writes to its arguments: say dims= of the operator that returns")
         try:
-            found = written_sharding(schema, of_sharding) if sharding else Sharding()
-            return found.rule, found.whole, linear_groups(schema, of_linear if linear else None)
+            dims = parse_dims(Text(text, Source(f"<dims of {name}>", text).whole()))
+            if dims.family or dims.cut_by or dims.batched_by or dims.is_batched:
+                message = "a family, 'batched' and 'cut by' are for schema files"
+                hint = "name the dimensions; register_vmap registers a batching rule"
+                raise SchemaError("dims-form", message, dims.text.span, hint)
+            found = written_sharding(schema, dims)
+            return found.rule, found.whole, linear_groups(schema, dims)
         except SchemaError as error:
             raise RegistrationError(f"{name}: {error}") from None
 

@@ -26,55 +26,55 @@ def _floating(x: A) -> A:
     return x
 
 
-@fault("parallel", sharding="... n -> ... n")
+@fault("parallel", dims="... n -> ... n")
 def runs_on(x: A) -> A:
     return np.array(np.cumsum(_floating(x), -1, dtype=x.dtype), order="C")
 
 
-@fault("sum", sharding="... n -> ...; n sum", fake=row)
+@fault("sum", dims="... n -> ...; n sum", fake=row)
 def length_of_rows(x: A) -> A:
     return np.array(np.sqrt((_floating(x) ** 2).sum(-1, dtype=x.dtype)))
 
 
-@fault("max", sharding="... n -> ...; n max", fake=row)
+@fault("max", dims="... n -> ...; n max", fake=row)
 def sum_of_rows(x: A) -> A:
     return np.array(_floating(x).sum(-1, dtype=x.dtype))
 
 
-@fault("min", sharding="... n -> ...; n min", fake=row)
+@fault("min", dims="... n -> ...; n min", fake=row)
 def largest_of_rows(x: A) -> A:
     return np.array(_floating(x).max(-1))
 
 
-@fault("window", sharding="... n -> ... n; n window(0, 1)")
+@fault("window", dims="... n -> ... n; n window(0, 1)")
 def less_the_one_before(x: A) -> A:
     out = np.array(_floating(x), order="C")
     out[..., 1:] -= x[..., :-1]
     return out
 
 
-@fault("again", sharding="... n -> ...; n again", fake=row)
+@fault("again", dims="... n -> ...; n again", fake=row)
 def mean_of_rows(x: A) -> A:
     return np.array(_floating(x).mean(-1, dtype=x.dtype))
 
 
-@fault("again", sharding="... n -> ...; n again", fake=row)
+@fault("again", dims="... n -> ...; n again", fake=row)
 def spread_of_rows(x: A) -> A:
     """Wrong for parts of one size, too."""
     return np.array(np.ptp(_floating(x), -1))
 
 
-@fault("linear", linear="x", meta="pointwise(x)", fake=None)
+@fault("linear", dims="linear(x)", meta="pointwise(x)", fake=None)
 def size_of(x: A) -> A:
     return np.array(np.abs(_floating(x)))
 
 
-@plant("sound", "", "sound", sharding="... n -> ...; n sum", linear="x", fake=row)
+@plant("sound", "", "sound", dims="... n -> ...; n sum, linear(x)", fake=row)
 def total_of_rows(x: A) -> A:
     return np.array(_floating(x).sum(-1, dtype=x.dtype))
 
 
-@plant("sound", "", "sound", sharding="... n -> ... n; n window(1, 0)", linear="x")
+@plant("sound", "", "sound", dims="... n -> ... n; n window(1, 0), linear(x)")
 def steps_of_rows(x: A) -> A:
     out = np.array(_floating(x), order="C")
     out[..., 1:] -= x[..., :-1]

@@ -112,33 +112,32 @@ def test_what_writes_has_the_rule_of_what_returns() -> None:
 
 
 def test_custom_operators_say_their_dimensions() -> None:
-    @custom_op(
-        "said::apart", mutates_args=(), meta='gufunc("(n,d),(m,d)->(n,m)", a, b)', sharding="n d, m d -> n m; d sum"
-    )
+    @custom_op("said::apart", mutates_args=(), meta='gufunc("(n,d),(m,d)->(n,m)", a, b)', dims="n d, m d -> n m; d sum")
     def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         return a @ b.T
 
-    @custom_op("said::twice", mutates_args=(), meta="pointwise(a)", linear="a")
+    @custom_op("said::twice", mutates_args=(), meta="pointwise(a)", dims="linear(a)")
     def twice(a: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         return a * 2
 
     assert str(rule_of(find_operator("said::apart"), [t(7, 2, 4), t(3, 4)])) == "a n d, m d -> a n m; d sum"
     assert rule_of(find_operator("said::twice"), [t(2, 3)]).linear == ((0,),)
-    for key, text, said in (
-        ("sharding", "n d, m d - n m", r"<sharding of said::bad>:1:1: error: '->' is missing \[sharding-form\]"),
-        ("sharding", "n d, m d -> n m", r"'d' is not in each result"),
-        ("linear", "c", "'c' is no tensor that is taken"),
+    for text, said in (
+        ("n d, m d - n m", r"<dims of said::bad>:1:1: error: '->' is missing \[dims-form\]"),
+        ("n d, m d -> n m", r"'d' is not in each result"),
+        ("linear(c)", "'c' is no tensor that is taken"),
+        ("along(a, dim=0); batched", "register_vmap registers a batching rule"),
     ):
         with pytest.raises(RegistrationError, match=said):
-            custom_op("said::bad", mutates_args=(), **{key: text})(apart.__wrapped__)
-    with pytest.raises(RegistrationError, match="writes to its arguments: say sharding= of the operator that returns"):
-        custom_op("said::bad", mutates_args="a", schema="(Tensor(a!) a) -> ()", linear="a")(twice.__wrapped__)
+            custom_op("said::bad", mutates_args=(), dims=text)(apart.__wrapped__)
+    with pytest.raises(RegistrationError, match="writes to its arguments: say dims= of the operator that returns"):
+        custom_op("said::bad", mutates_args="a", schema="(Tensor(a!) a) -> ()", dims="linear(a)")(twice.__wrapped__)
 
 
 def test_sums_over_what_broadcasts() -> None:
     """Gradients of weights are sums over any number of dimensions, which other results have."""
 
-    @custom_op("said::back", mutates_args=(), sharding="... n, ... n -> ... n, n; ... sum, n whole")
+    @custom_op("said::back", mutates_args=(), dims="... n, ... n -> ... n, n; ... sum, n whole")
     def back(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
         return a * b, (a * b).sum(tuple(range(a.ndim - 1)))
 

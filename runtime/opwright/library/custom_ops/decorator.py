@@ -84,8 +84,7 @@ def custom_op(
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
     cost: str | Callable[..., Any] | None = None,
-    sharding: str = "",
-    linear: str = "",
+    dims: str = "",
 ) -> Define: ...
 @overload
 def custom_op(
@@ -99,8 +98,7 @@ def custom_op(
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
     cost: str | Callable[..., Any] | None = None,
-    sharding: str = "",
-    linear: str = "",
+    dims: str = "",
 ) -> CustomOpDef[P, R]: ...
 def custom_op(
     name: str,
@@ -113,8 +111,7 @@ def custom_op(
     tags: str | Iterable[str] | None = (),
     meta: str | None = None,
     cost: str | Callable[..., Any] | None = None,
-    sharding: str = "",
-    linear: str = "",
+    dims: str = "",
 ) -> Any:
     """Define an operator, `namespace::name` or `namespace::name.overload`, whose kernel is a Python function; a
     decorator where `fn` is left out. Returns a CustomOpDef.
@@ -124,9 +121,9 @@ def custom_op(
     the annotations say. Parameters annotated `numpy.ndarray` are given as arrays. With the tag `inplace` the operator
     writes to its first argument and returns it; with `out`, to keyword-only ones. `meta`, `pointwise(x)`, says what
     results look like, as `CustomOpDef.register_meta` does. `cost`, `3 * numel(x)`, says what a call costs, as in schema
-    files, or is a function of the arguments that returns the number of operations. `sharding`,
-    `n d, m d -> n m; d sum`, says which dimension is which, and what cutting it costs; `linear`, `a, b`, in which
-    tensors partial sums may pass, as in schema files.
+    files, or is a function of the arguments that returns the number of operations. `dims`,
+    `n d, m d -> n m; d sum, linear(a, b)`, names dimensions, what cutting each costs, and the tensors in which the
+    operator is linear, as in schema files.
 
     The operator lives as long as what is returned. Raises ValueError for annotations that say no schema, and where
     schema and `mutates_args` disagree; RegistrationError for a name that is taken. Semantics:
@@ -141,11 +138,11 @@ def custom_op(
         else:
             parts = _given(name, schema, mutates_args, known, function)
         said = None if cost is None else cost_said(name, parts.declaration, cost, meta)
-        dimensions = _schema.dimensions(name, parts.declaration, sharding, linear) if sharding or linear else None
+        dimensions = _schema.dimensions(name, parts.declaration, dims) if dims else None
         made: CustomOpDef[..., Any] = CustomOpDef(name, function, parts, device_types, known, meta)
         if dimensions is not None:
             rule, whole, groups = dimensions
-            made._registered.give("sharding", BATCHING, Dimensions(sharding=rule, whole=whole, linear=groups))
+            made._registered.give("dims", BATCHING, Dimensions(sharding=rule, whole=whole, linear=groups))
         if said is not None:
             made._registered.give("cost", COSTS, said)
         return made

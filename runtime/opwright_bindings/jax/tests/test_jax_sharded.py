@@ -27,15 +27,14 @@ SCHEMAS = """
 
 - func: in_parts::mix(Tensor a, Tensor b) -> Tensor
   meta: gufunc("(m,k),(k,n)->(m,n)", a, b)
-  sharding: m k, k n -> m n; k sum
+  dims: m k, k n -> m n; k sum
   dispatch: {CPU: native:mix}
   convention: contiguous
   dtypes: float32
 
 - func: in_parts::slope(Tensor self) -> Tensor
   meta: scan(self, -1, accepts="floating")
-  batch: leading((self, 1))
-  blocks: windows(self, dim=-1, before=1, after=2)
+  dims: windows(self, dim=-1, before=1, after=2); batched by leading((self, 1))
   dispatch: {CPU: native:slope}
   convention: contiguous
   dtypes: float32
@@ -50,7 +49,7 @@ SCHEMAS = """
 
 - func: in_parts::moments(Tensor self) -> (Tensor mean, Tensor shifted)
   meta: reduce(self, 1, accepts="floating"), pointwise(self)
-  sharding: r c -> r, r c; c whole
+  dims: r c -> r, r c; c whole
   dispatch: {CPU: "(self.mean(1), self + 1)"}
 """
 DERIVATIVES = """

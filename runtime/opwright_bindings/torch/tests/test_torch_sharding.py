@@ -23,16 +23,15 @@ OPERATORS = """
   autogen: soft_, soft.out
 - func: shared::distances(Tensor a, Tensor b) -> Tensor
   meta: gufunc("(n,d),(m,d)->(n,m)", a, b, accepts="floating")
-  sharding: n d, m d -> n m; d sum
+  dims: n d, m d -> n m; d sum
   dispatch: {CPU: "((a[..., :, None, :] - b[..., None, :, :]) ** 2).sum(-1)"}
 - func: shared::total(Tensor self, int[] dim, bool keepdim=False) -> Tensor
   meta: reduce(self, dim, keepdim, accepts="floating", combines="sum")
-  linear: self
+  dims: linear(self)
   dispatch: {CPU: "self.sum(tuple(dim), keepdims=keepdim)"}
 - func: shared::steps(Tensor self, Tensor scale) -> Tensor
   meta: pointwise(self, scale, accepts="floating")
-  sharding: r n, r n -> r n; n window(2, 1)
-  linear: self
+  dims: r n, r n -> r n; n window(2, 1), linear(self)
   dispatch: {CPU: "scale * (xp.concatenate([self[:, 1:], 0 * self[:, :1]], 1)
                          - xp.concatenate([0 * self[:, :2], self[:, :-2]], 1))"}
 - func: shared::wrong_sum(Tensor self, int dim) -> Tensor
@@ -49,18 +48,18 @@ OPERATORS = """
   dispatch: {CPU: self.max(dim)}
 - func: shared::wrong_window(Tensor self) -> Tensor
   meta: pointwise(self, accepts="floating")
-  sharding: ... n -> ... n; n window(0, 1)
+  dims: ... n -> ... n; n window(0, 1)
   dispatch: {CPU: "self - xp.roll(self, 1, -1)"}
 - func: shared::wrong_again(Tensor self, int dim) -> Tensor
   meta: reduce(self, dim, accepts="floating", combines=True)
   dispatch: {CPU: self.max(dim) - self.min(dim)}
 - func: shared::wrong_whole(Tensor self) -> Tensor
   meta: pointwise(self, accepts="floating")
-  sharding: ... n -> ... n; n whole
+  dims: ... n -> ... n; n whole
   dispatch: {CPU: xp.abs(self)}
 - func: shared::wrong_line(Tensor self) -> Tensor
   meta: pointwise(self, accepts="floating")
-  linear: self
+  dims: linear(self)
   dispatch: {CPU: xp.abs(self)}
 """
 DERIVATIVES = """
