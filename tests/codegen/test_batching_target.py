@@ -1,4 +1,4 @@
-"""The target `batching`: the family of each operator, from `batch` or from `meta`, in a package that is used."""
+"""The target `batching`: the family of each operator, from `dims` or from `meta`, in a package that is used."""
 
 from __future__ import annotations
 

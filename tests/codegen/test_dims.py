@@ -32,8 +32,8 @@ WRONG = [  # the line, the column under which the caret stands, the message, and
     ("dims: leading((a, 1)); d sum", 26, "'d sum' is said of a dimension that has no name", "dims-kind"),
     ("dims: whole, since rows are; batched", 32, "no names and no family say how", "dims-form"),
     ("dims: windows(a, dim=-1, size=radius); batched", 9, "windows() says nothing of batches", "dims-family"),
-    ("dims: batched by a", 9, "a family of rules, or a function, is expected behind 'by'", "dims-form"),
-    ("dims: linear(a), cut by a", 20, "a family of rules is expected behind 'by'", "dims-form"),
+    ("dims: batched by a", 9, "a family of rules, or a function, is expected after 'by'", "dims-form"),
+    ("dims: linear(a), cut by a", 20, "a family of rules is expected after 'by'", "dims-form"),
     ("dims: along(a, dims=radius)", 23, "along() has no 'dims'", "dims-family"),
     ("dims: '* -> *, b; batched'", 10, "'*' is any number of dimensions", "dims-form"),
 ]

@@ -130,4 +130,4 @@ def _left(listed: Listed) -> Iterator[tuple[str, str]]:
     if listed.may_have_gradient:
         yield "its gradient, if it has one, is PyTorch's alone", "derivatives.yaml has its entry, as a comment"
     if "FuncTorchBatched" in listed.keys:
-        yield "its rule for vmap is PyTorch's alone", "it is called for each sample; `batch:` declares a rule"
+        yield "its rule for vmap is PyTorch's alone", "it is called for each sample; `dims:` declares a rule"

@@ -76,7 +76,7 @@ class Dims:
 
     @property
     def is_ruled(self) -> bool:
-        """Whether the rule is written, and does not follow from a family."""
+        """Return whether the rule is written, and does not follow from a family."""
         return self.names is not None or self.function is not None or bool(self.whole)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ def parse_dims(text: Text) -> Dims:
 
 
 def batching_of(text: str) -> str | None:
-    """Return the family, or the function, by which vmap computes batches, as a text; None where none is written."""
+    """Return the family, or the function, by which vmap computes batches, as a text; None if none is written."""
     dims = parse_dims(Text(text, Source("<dims>", text).whole()))
     return None if dims.batching is None else dims.batching.text
 
@@ -140,7 +140,7 @@ class _Parser:
             self._wrong("dims-form", "'->' is missing", start, end, _EXAMPLE)
 
     def _word(self, at: int) -> int:
-        """Read the word at an offset; return where it ends."""
+        """Read the word at an offset; return its end."""
         written = self._text.text
         if found := _LINEAR.match(written, at):
             inner = found[1]
@@ -186,7 +186,7 @@ class _Parser:
         return found
 
     def _value(self, field: str, at: int, start: int, *, is_path: bool) -> int:
-        """Read the family, or the function, that stands behind `by`; return where it ends."""
+        """Read the family, or the function, that follows `by`; return its end."""
         written = self._text.text
         end = start
         if is_path and (found := _PATH.match(written, start)):
@@ -196,7 +196,7 @@ class _Parser:
         if end == start:
             hint = "as in: along(self, dim=dim)" + (", or package.module:function" if is_path else "")
             what = "a family of rules, or a function," if is_path else "a family of rules"
-            self._wrong("dims-form", f"{what} is expected behind 'by'", at, max(start, at + 1), hint)
+            self._wrong("dims-form", f"{what} is expected after 'by'", at, max(start, at + 1), hint)
             return len(written)
         self._once(field, self._part(start, end), at, end)
         return end

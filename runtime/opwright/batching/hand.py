@@ -1,4 +1,4 @@
-"""Rules written by hand, which schema files name: `batch: package.module:function`."""
+"""Rules written by hand, which schema files name: `batched by package.module:function`."""
 
 from __future__ import annotations
 

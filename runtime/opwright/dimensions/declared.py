@@ -1,4 +1,4 @@
-"""Declarations of an operator's dimensions: its family, `sharding`, `linear`; else a reason for nothing."""
+"""Declarations of an operator's dimensions: its family, a written rule, `linear`; else a reason for nothing."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Dimensions:
     """The dimensions of an operator of which more is declared than the family that batches it.
 
     `batch` is that family, None where it has none; `blocks` the one by which dimensions are cut, where it is another.
-    `sharding` is the text of that key, or a path to a function `(shapes, values)` that returns such a text; `whole` a
-    reason not to cut. `linear` has groups of positions, of tensors in which the operator is linear together.
+    `sharding` is a rule that names dimensions, or a path to a function `(shapes, values)` that returns such a text;
+    `whole` a reason not to cut. `linear` has groups of positions, of tensors in which the operator is linear together.
     """
 
     __slots__ = ("batch", "blocks", "linear", "sharding", "whole")

@@ -1,4 +1,4 @@
-"""The rule of a call: of the operator's family, of what its declaration says (`sharding`), and of fakes."""
+"""The rule of a call: of the operator's family, of what its declaration says (`dims`), and of fakes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _of_variant(operator: Operator, variant: Variant, values: Sequence[Any]) -> 
 
 
 def cut_of(operator: Operator) -> Any:
-    """Return what labels an operator's dimensions: its family, or one that reads what `sharding` says, which does not
+    """Return what labels an operator's dimensions: its family, or one that reads what `dims` names, which does not
     know of windows that are apart."""
     declared = declared_of(operator)
     if isinstance(declared.family, Windows):

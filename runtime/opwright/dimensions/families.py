@@ -112,7 +112,7 @@ class Leading(Whole):
     """
 
     __slots__ = ("operands",)
-    reason = "it is one of the last dimensions, of which nothing is said (sharding)"
+    reason = "it is one of the last dimensions, of which nothing is said (dims)"
 
     def __init__(self, *operands: tuple[int, int]) -> None:
         self.operands = operands

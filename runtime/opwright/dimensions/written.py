@@ -1,4 +1,4 @@
-"""Rules as `sharding` writes them, for all calls, made into the rule of one call.
+"""Rules as `dims` writes them, for all calls, made into the rule of one call.
 
 Beside names there are `...`, dimensions that broadcast, and `*`, any number of them that are needed whole. Without
 `...` batches come before what is named, as the family of the operator says.
@@ -19,12 +19,12 @@ from opwright_core.dispatch.call.operator import Operator
 __all__ = ["ByText"]
 
 _BATCHES, _OTHERS = "...", "*"
-_UNFIT = "the call has other dimensions than sharding names"
-_SAID = "sharding says so"
+_UNFIT = "the call has other dimensions than dims names"
+_SAID = "dims says so"
 
 
 class ByText:
-    """The family of an operator whose declaration writes its rule (`sharding`)."""
+    """The family of an operator whose declaration writes its rule (`dims`)."""
 
     reason = _SAID
 
@@ -102,7 +102,7 @@ class ByText:
         return rule, most, found
 
     def _text(self, shapes: Shapes, values: Sequence[Any]) -> str:
-        """Return the text of `sharding`, which a function may make for a call."""
+        """Return the text of the rule, which a function may make for a call."""
         said = self._declared.sharding
         if "->" in said:
             return said

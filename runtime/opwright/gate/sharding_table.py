@@ -61,7 +61,7 @@ class Row:
     @property
     def is_answered(self) -> bool:
         """Whether some factor may be cut, or a reason says why none may."""
-        return any(self.counts[:3]) or bool(self.reason) or self.family == "sharding"
+        return any(self.counts[:3]) or bool(self.reason) or self.family == "dims"
 
 
 def rows_of(subjects: Sequence[Subject], *, checks: bool = True, by: Judge | None = None) -> Iterator[Row]:
@@ -75,7 +75,7 @@ def rows_of(subjects: Sequence[Subject], *, checks: bool = True, by: Judge | Non
 
 def _row(subject: Subject, asked: Sharded, checks: bool, by: Judge | None) -> Row:
     declared = declared_of(subject.operator)
-    family = "sharding" if declared.sharding else type(declared.family).__name__ if declared.family else "-"
+    family = "dims" if declared.sharding else type(declared.family).__name__ if declared.family else "-"
     samples = Samples(subject)
     cases = [each for each in [samples.first] if each is not None]
     cases = [*asked.cases(subject, samples)][: None if by is None else _FEW] if checks and cases else cases

@@ -1,7 +1,7 @@
 """`NAME_dask.py`: the operators of a package as functions on Dask's arrays.
 
-Which dimensions are cut into blocks is said in the package (`batching/`): the families of `blocks`, `batch` and `meta`,
-and `sharding`. The runtime half builds the graphs.
+Which dimensions are cut into blocks is said in the package (`batching/`): what `dims` and
+`meta` say. The runtime half builds the graphs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
     if sharding is not None and sharding.rule:
         return None
     if family is None or family.name not in _FAMILIES or _has_sizes(family):
-        return "nothing says how blocks of its result follow from blocks of its arguments (blocks)"
+        return "nothing says how blocks of its result follow from blocks of its arguments (dims)"
     return None
 
 

@@ -1,6 +1,6 @@
 """`NAME_xarray.py`: the operators of a package as functions on xarray's labelled arrays.
 
-The module lists the overloads of each function, the names of their core dimensions, which `sharding` and signatures of
+The module lists the overloads of each function, the names of their core dimensions, which `dims` and signatures of
 `gufunc` declare, and the overloads that keep the order of elements along the dimensions that they work on.
 """
 
@@ -44,7 +44,7 @@ def _refusal(package: Package, operator: OperatorView) -> str | None:
     if not package.bindings_of(operator):
         return "no kernel serves it"
     if not {operator.name} & {*package.families, *package.blocks} and not _core(package, operator):
-        return "neither meta nor batch nor sharding tells the dimensions that it works on"
+        return "neither meta nor dims tells the dimensions that it works on"
     return None
 
 
@@ -78,7 +78,7 @@ def _context(package: Package, taken: Sequence[OperatorView], left_out: Sequence
 
 def _is_ordered(package: Package, operator: OperatorView) -> bool:
     """Return whether elements of results belong to the elements of operands at their place: so `meta` declares, or
-    `sharding`, if all dimensions of results are parallel."""
+    `dims`, if all dimensions of results are parallel."""
     meta, sharding = operator.operator.meta, package.shardings.get(operator.name)
     families = (package.families.get(operator.name), package.blocks.get(operator.name))
     is_product = any(each is not None and each.name == "Product" for each in families)

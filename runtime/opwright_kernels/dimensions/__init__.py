@@ -1,1 +1,1 @@
-"""Dimension rules that depend on a call: texts of `sharding`, made of shapes and values of arguments."""
+"""Dimension rules that depend on a call: texts of `dims`, made of shapes and values of arguments."""

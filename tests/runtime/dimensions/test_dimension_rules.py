@@ -202,5 +202,5 @@ def test_operators_of_programs() -> None:
     operator = find_operator("dimension_rules::apart")
     found = rule_of(operator, [t(7, 2, 4), t(3, 4)])
     assert str(found) == "a b c, d e -> a 1 1; b whole, c whole, d whole, e whole"
-    assert "sharding" in found.kind("b").reason
+    assert "dims" in found.kind("b").reason
     assert opwright.vmap(apart, in_dims=(0, None))(t(7, 2, 4), t(3, 4)).shape == (7, 2, 3)

@@ -31,8 +31,8 @@ class Sharded(CaseProperty):
 
     name, title, group = "sharded", "Is cut as its dimension rule says", "sharding"
     finds = "A dimension that is said to be parallel, or to be summed, and is not: blocks and shardings would be wrong."
-    example = "return np.sort(x)  # sharding: ... n -> ... n"
-    mend = "Say in `sharding` what each dimension is; `whole, since …` where parts cannot be put together."
+    example = "return np.sort(x)  # dims: ... n -> ... n"
+    mend = "Say in `dims` what each dimension is; `whole, since …` where parts cannot be put together."
     compares_values = True
 
     def applies(self, subject: Subject) -> bool | str:
