@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from opwright_codegen.cli import main
-from opwright_codegen.read.old_dims import converted
+from opwright_codegen.errors import SchemaError
+from opwright_codegen.read.dims import parse_dims
+from opwright_codegen.read.old_dims import OLD_KEYS, converted
+from opwright_codegen.source import Source, Text
 
 CONVERTED = [  # the lines of an entry, and its line as `fmt` writes it
     (["batch: along(self, dim=dim)"], "dims: along(self, dim=dim); batched"),
@@ -39,6 +45,12 @@ CONVERTED = [  # the lines of an entry, and its line as `fmt` writes it
         'dims: "*, ... -> ...; cut by elementwise(other)"',
     ),
 ]
+ROOT = Path(__file__).parents[2]
+FAMILY = st.sampled_from(["along(self, dim=(a, b))", "leading((self, 2), (other, 1))", "elementwise(self)"])
+RULE = st.sampled_from(["m k, k n -> m n; k sum", "... n -> ... n", "a.b:c", "whole, since x and y (all) are"])
+WORDS = st.lists(
+    st.sampled_from([*"mk;,()*", "->", "...", "sum", "window(1, 2)", "whole", "linear", "batched", "by", "cut", "a:b"])
+)
 FUNC = "- func: old::f(Tensor self, Tensor other, int dim=1) -> Tensor\n"
 REST = '  dispatch: {CPU: "self + other"}\n'
 
@@ -97,3 +109,45 @@ def test_wrong_ones(tmp_path: Path) -> None:
 
 def test_lines_of_folded_texts_are_one() -> None:
     assert converted({"batch": "along(self,\n  dim=dim)"}) == "along(self, dim=dim); batched"
+
+
+@pytest.mark.parametrize("folder", ["schemas", "examples", "templates"])
+def test_no_entry_of_ours_has_them(folder: str) -> None:
+    old = re.compile(rf"^  ({'|'.join(OLD_KEYS)}):", re.MULTILINE)
+    files = [*(ROOT / folder).rglob("*.yaml"), *(ROOT / folder).rglob("*.yaml.j2")]
+    assert files and [path.name for path in files if old.search(path.read_text(encoding="utf-8"))] == []
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "batch": FAMILY | st.just("a.b:c"),
+            "blocks": FAMILY,
+            "sharding": RULE,
+            "linear": st.just("a + b, c"),
+        },
+    )
+)
+def test_each_part_is_kept(old: dict[str, str]) -> None:
+    if not old:
+        return
+    text = converted(old)
+    dims = parse_dims(Text(text, Source("<dims>", text).whole()))
+    batch = dims.batching.text if dims.batching else None
+    names_say_it = dims.is_batched and dims.names is not None
+    assert batch == old.get("batch") or names_say_it
+    cut = dims.cutting.text if dims.cutting else None
+    assert cut == old.get("blocks", old.get("batch") if batch and dims.is_batched else None)
+    rule = dims.names or dims.function
+    kinds = ", ".join(map(str, dims.kinds))
+    said = f"whole, {dims.whole}" if dims.whole else "; ".join(filter(None, (rule and rule.text, kinds)))
+    assert said == old.get("sharding", "")
+    groups = [" + ".join(map(str, group)) for group in dims.linear or ()]
+    assert ", ".join(groups) == old.get("linear", "")
+
+
+@given(WORDS.map(" ".join) | st.text())
+def test_any_other_text_is_an_error_with_a_place(text: str) -> None:
+    with contextlib.suppress(SchemaError):
+        parse_dims(Text(text, Source("<dims>", text).whole()))
