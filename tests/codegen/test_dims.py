@@ -28,6 +28,8 @@ WRONG = [  # the line, the column under which the caret stands, the message, and
     ("dims: linear(radius)", 16, "'radius' is no tensor that is taken", "dims-linear"),
     ("dims: linear(a + c)", 20, "'c' is no tensor that is taken", "dims-linear"),
     ("dims: linear(a), linear(b)", 20, "'linear' is said twice", "dims-form"),
+    ("dims: linear(a); batched by leading((a, 1))", 18, "';' follows a rule", "dims-form"),
+    ("dims: linear; n d", 15, "';' follows a rule", "dims-form"),
     ("dims: leading((a, 1)); batching", 26, "a factor and its kind are expected", "dims-form"),
     ("dims: leading((a, 1)); d sum", 26, "'d sum' is said of a dimension that has no name", "dims-kind"),
     ("dims: whole, since rows are; batched", 32, "no names and no family say how", "dims-form"),

@@ -12,6 +12,7 @@ from opwright_codegen.bindings.shardings import Sharding, linear_groups, shardin
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator, OperatorSet
+from opwright_codegen.records import replace
 from opwright_codegen.schema.model import SchemaKind
 from opwright_codegen.views.operators import NamespaceView
 
@@ -87,10 +88,8 @@ def _row(
     if sharding is None and not linear:
         if is_same:
             return batch
-        if batch is not None and cut is not None and cut.name == batch.name and cut.arguments == batch.arguments:
-            both = dict(cut.keywords) | dict(batch.keywords)
-            if dict(cut.keywords) | {"combines": both.get("combines")} == both | {"combines": both.get("combines")}:
-                return Family(cut.name, cut.arguments, tuple(both.items()))
+        if cut is not None and batch == replace(cut, keywords=tuple(k for k in cut.keywords if k[0] != "combines")):
+            return cut
     said: list[tuple[str, Value]] = [] if is_same or cut is None else [("blocks", cut)]
     if sharding is not None:
         said += [(key, text) for key, text in (("sharding", sharding.rule), ("whole", sharding.whole)) if text]

@@ -113,7 +113,7 @@ class _Parser:
         """Return the parts. Raises SchemaErrors."""
         written = self._text.text
         end = written.find(";") if ";" in written else len(written)
-        is_rule = ";" in written or "->" in written or not re.match(r"\s*(linear|batched|cut)\b", written)
+        is_rule = "->" in written[:end] or not re.match(r"\s*(linear|batched|cut)\b", written)
         if is_rule:
             self._rule(end)
         at = min(end + 1, len(written)) if is_rule else 0
@@ -164,8 +164,10 @@ class _Parser:
         if found is None:
             end = max(stop.end(), at + 1)
             near = nearest(stop[0].strip(), _WORDS)
-            hint = f"did you mean {near!r}?" if near else _EXAMPLE
-            self._wrong("dims-form", "a factor and its kind are expected", at, end, hint)
+            message, hint = "a factor and its kind are expected", f"did you mean {near!r}?" if near else _EXAMPLE
+            if not stop[0]:
+                message, hint = "';' follows a rule, and these are words", "put a comma between words"
+            self._wrong("dims-form", message, at, end, hint)
             return end
         word = found[2]
         if word not in KINDS or (word == "window") != (found[3] is not None):
