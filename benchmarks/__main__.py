@@ -2,7 +2,8 @@
 
 Each part is measured in a process of its own, with one thread, or as many as `--threads` says. With `--runs` it is
 measured so often, and a row shows the middle figure. Where the compiled core runs, parts whose calls it serves are
-measured in Python alone, too: its figure, budget and verdict are the last columns.
+measured in Python alone, too: its figure, budget and verdict are the last columns. Instructions do not depend on the
+machine: if the budget of one is missed, the exit status is 1. `instructions --write` records the counts as budgets.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from collections.abc import Iterator
 
 import opwright
 
+from . import instructions
 from .measure import ENVIRONMENT, Figure
 
 PARTS = (
     "breadth", "dispatch", "autograd", "transforms", "custom_ops", "fakes", "tracing", "generation", "native",
     "expressions", "threads", "torch_binding", "jax_binding", "other_arrays", "cuda",
+    "instructions",
 )  # fmt: skip
 # Those whose calls the compiled core serves.
 SERVED = ("breadth", "dispatch", "autograd", "transforms", "custom_ops")
@@ -39,19 +42,29 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="a line of JSON for each figure, of what runs here alone")
     parser.add_argument("--runs", type=int, default=1, help="how often each part is measured")
     parser.add_argument("--threads", type=int, default=1, help="how many threads ours and the peer have, each")
+    parser.add_argument(
+        "--write", action="store_true", help="record the counts of `instructions` as this build's budgets"
+    )
     options = parser.parse_args()
+    if options.write:
+        instructions.write()
+        return
     if options.json:
         for part in options.parts or PARTS:
             for figure in figures_of(part):
                 print(json.dumps(dataclasses.asdict(figure)), flush=True)
         return
     threads = dict.fromkeys(THREADS, str(options.threads))
+    misses = False
     print(HEADER)
     for part in options.parts or PARTS:
         has_two = part in SERVED and opwright.dispatch.core().name == "fast"
         alone = middle_figures(part, options.runs, threads | {"OPWRIGHT_PURE": "1"}) if has_two else {}
         for work, figure in middle_figures(part, options.runs, threads).items():
             print(row(figure, alone.get(work)), flush=True)
+            misses |= figure.amounts == instructions.UNIT and figure.verdict == "misses"
+    if misses:
+        sys.exit(1)
 
 
 def figures_of(part: str) -> Iterator[Figure]:
@@ -79,7 +92,7 @@ def measured_apart(part: str, environment: dict[str, str]) -> Iterator[Figure]:
 
 
 def row(figure: Figure, alone: Figure | None) -> str:
-    amount = size if figure.amounts == "B" else duration
+    amount = {"B": size, instructions.UNIT: lambda count: f"{count:,.0f}"}.get(figure.amounts, duration)
     peer = "–" if figure.peer is None else amount(figure.peer)
     last = " | ".join(measured(alone)) if alone else " | | "
     return f"| {figure.work} | {amount(figure.ours)} | {peer} | {' | '.join(measured(figure))} | {last} |"
