@@ -35,7 +35,7 @@ TABLES := $(patsubst %.lark,%.json,$(wildcard codegen/opwright_codegen/*/*.lark)
 # What says that the compiled core is built for an environment's Python, or that it cannot be: an installation builds it.
 CORE := $(VENV)/.core
 CORE_ORACLE := $(WITH_ORACLE)/.core
-CORE_SOURCES := setup.py runtime/setup.py runtime/opwright_build.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright_core/gradient_codes.py opwright_core/locks/interrupts.py)
+CORE_SOURCES := setup.py runtime/setup.py runtime/opwright_build.py $(wildcard runtime/opwright_core/fast/*.[ch] runtime/opwright_core/fast/*/*.[ch] runtime/opwright_core/include/opwright/*.h runtime/opwright_kernels/native/*.[ch]) $(wildcard runtime/opwright_kernels/special_functions/*.py) $(addprefix runtime/,opwright_core/core.py opwright_core/dispatch/compiled/signature_keys.py opwright_core/gradient_codes.py opwright_core/locks/interrupts.py)
 # Folders on the path come before a folder that happens to be called opwright where Python is started; editors see them, too.
 SOURCES := "$(CURDIR)/runtime" "$(CURDIR)/generated" "$(CURDIR)/codegen"
 

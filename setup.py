@@ -82,7 +82,7 @@ setup(
     ext_modules=[
         extension(
             "opwright_kernels._native",
-            [*KERNELS.glob("native/*.c"), CORE / "fast" / "plain_arrays.c"],
+            [*KERNELS.glob("native/*.c"), CORE / "fast" / "arrays" / "plain_arrays.c"],
             [KERNELS / "special_functions" / f"{name}.py" for name in TABLES],
         )
     ],

@@ -70,8 +70,8 @@ class CoreExtension(Extension):
 
 def extension(name: str, files: Sequence[Path], tables: Sequence[Path] = ()) -> CoreExtension:
     """Return an extension of C files. It is built again if a file, a header or a module with its numbers changes."""
-    folders = {INCLUDE / "opwright", CORE / "fast", *(file.parent for file in files)}
-    headers = [header for folder in folders for header in folder.glob("*.h")]
+    folders = {INCLUDE, CORE / "fast", *(file.parent for file in files)}
+    headers = sorted({header for folder in folders for header in folder.rglob("*.h")})
     made = CoreExtension(
         name, _relative(files), depends=_relative([*headers, *tables, *NUMBERS.values()]), optional=True
     )

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from opwright_build import COMMANDS, CORE, extension, options
 
 setup(
-    ext_modules=[extension("opwright_core._fast", [*CORE.glob("fast/*.c")])],
+    ext_modules=[extension("opwright_core._fast", [*CORE.glob("fast/**/*.c")])],
     cmdclass=COMMANDS,
     options=options(),
 )

@@ -63,7 +63,7 @@ def every() -> list[Function]:
 def test_functions_are_found() -> None:
     """Of every shape: static or not, of a pointer, a number or nothing, over several lines, in headers, by macros."""
     found = {function.where.split()[1]: function for function in every()}
-    assert found["is_node"].where.startswith("opwright_core/fast/node.h:")
+    assert found["is_node"].where.startswith("opwright_core/fast/graph/node.h:")
     assert found["track_all"].is_void
     assert not found["cell_at"].is_void  # a pointer
     assert {"hand_on", "configure", "PyInit__fast", "PyInit__native"} <= set(found)

@@ -185,7 +185,7 @@ def test_no_compiler_warns(compiler: str, tmp_path: Path) -> None:
     for project, folder in parts.items():
         # A build that fails has written the headers that come of tables.
         setup(project, "build_ext", f"--build-temp={tmp_path}", f"--build-lib={tmp_path / 'lib'}", CC="false")
-        files = sorted(map(str, folder.glob("*.c")))  # (zig links what it compiles together)
+        files = sorted(map(str, folder.rglob("*.c")))  # (zig links what it compiles together)
         done = subprocess.run(
             [*command, *checks, *include, *files], cwd=tmp_path, capture_output=True, text=True, check=False
         )

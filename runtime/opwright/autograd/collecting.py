@@ -2,7 +2,7 @@
 
 A large graph then costs it nothing, and references free nodes as ever. Only what users tie into a cycle waits for the
 collector: hooks that hold their own results, gradients of leaves that are recorded. Where these are made, before every
-full run of the collector, and when there are very many nodes, all of them are shown (`fast/node.c`).
+full run of the collector, and when there are very many nodes, all of them are shown (`fast/graph/node.c`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Backward passes that the compiled core runs (`fast/engine.c`), and what it leaves to the Python."""
+"""Backward passes that the compiled core runs (`fast/graph/engine.c`), and what it leaves to the Python."""
 
 from __future__ import annotations
 

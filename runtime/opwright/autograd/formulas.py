@@ -1,5 +1,5 @@
 """The formulas of generated nodes, read for the compiled core, which computes gradients by them
-(`runtime/opwright_core/fast/gradients.c`).
+(`runtime/opwright_core/fast/graph/gradients.c`).
 
 A node's `formulas` say again what its `apply` does, where that is arithmetic, calls and constants over `grad` and the
 node's slots: `grad * other.conj()`. Empty where the Python alone can.

@@ -1,5 +1,5 @@
 """Recorded calls with views: their grad_fn is regenerated first. `mark_view`, `mark_views` and `rebase_history` are
-those of the compiled core, where there is one (`fast/view_history.c`, `rebase_history.c`)."""
+those of the compiled core, where there is one (`fast/graph/view_history.c`, `rebase_history.c`)."""
 
 from __future__ import annotations
 

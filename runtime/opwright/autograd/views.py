@@ -81,7 +81,7 @@ class Placed(NamedTuple):
 
 class _ViewSpec(NamedTuple):
     """The layouts of a view and of its base in one buffer. The compiled core has its own, for row-major views
-    (`runtime/opwright_core/fast/rebase_history.c`)."""
+    (`runtime/opwright_core/fast/graph/rebase_history.c`)."""
 
     base: Placed
     view: Placed

@@ -6,8 +6,8 @@ dtype, of the form of the convention. For all else it returns NotImplemented. It
 behind them an array for each result; None has the shim make it, where the result is like an operand. Nothing of a
 stranger is imported before the first call.
 
-Where the compiled core runs, an `AddressKernel` stands before the shim (`fast/address_kernel.c`): it handles the same
-calls by the function's address, which the shim tells it with the first call of a dtype.
+Where the compiled core runs, an `AddressKernel` stands before the shim (`fast/call/address_kernel.c`): it handles the
+same calls by the function's address, which the shim tells it with the first call of a dtype.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 /* `configure`, by which Python tells the core what it goes by: `configure(Tensor=Tensor, GRAD=GRAD, …)`. */
 
 #include "configure.h"
-#include "tensor.h"
+#include "fast/arrays/tensor.h"
 
 Core core = {0};
 

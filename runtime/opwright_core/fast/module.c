@@ -1,21 +1,21 @@
 /* The module opwright_core._fast: its types, and `configure`, by which Python tells what they need. */
 
 #define HAS_NUMPY_API
-#include "array_pool.h"
-#include "backward.h"
-#include "callable.h"
+#include "fast/arrays/array_pool.h"
+#include "fast/graph/backward.h"
+#include "fast/call/callable.h"
 #include "configure.h"
-#include "float_errors.h"
-#include "exchange.h"
-#include "history.h"
+#include "fast/arrays/float_errors.h"
+#include "fast/arrays/exchange.h"
+#include "fast/graph/history.h"
 #include "interned.h"
-#include "kernel_sets.h"
-#include "nested_numbers.h"
-#include "node.h"
-#include "tensor.h"
-#include "fast_path.h"
-#include "threads.h"
-#include "write_plan.h"
+#include "fast/call/kernel_sets.h"
+#include "fast/arrays/nested_numbers.h"
+#include "fast/graph/node.h"
+#include "fast/arrays/tensor.h"
+#include "fast/call/fast_path.h"
+#include "fast/arrays/threads.h"
+#include "fast/plan/write_plan.h"
 
 #include <limits.h>
 

@@ -153,7 +153,7 @@ class PlanCache(SpecCache):
 
 
 class ViewCache:
-    """The facts of a view kernel for the compiled core (`fast/view_cache.c`): `kinds`, as in `PlanCache`, and
+    """The facts of a view kernel for the compiled core (`fast/plan/view_cache.c`): `kinds`, as in `PlanCache`, and
     whether it makes a list of views. Python makes each view anew."""
 
     __slots__ = ("is_list", "kinds")

@@ -1,5 +1,5 @@
 """`Plan` as generated shims make it of a cached spec: what the compiled core has instead, if it runs
-(`runtime/opwright_core/fast/write_plan.c`), does the same for targets that are as planned."""
+(`runtime/opwright_core/fast/plan/write_plan.c`), does the same for targets that are as planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`wrap` and `wrap_view` as kernels call them: those of the compiled core, if it runs (`fast/wrapping.c`)."""
+"""`wrap` and `wrap_view` as kernels call them: those of the compiled core, if it runs (`fast/arrays/wrapping.c`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 #include "gemm.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 #include <stdatomic.h>
 

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* How many neighbouring channels are computed at once. */
 #define BESIDE 64

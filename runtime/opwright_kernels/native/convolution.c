@@ -4,7 +4,7 @@
 #include "kernels.h"
 
 #include "axis.h"
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 #include <stdatomic.h>
 

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* How many rows of the source a strip has: a line of cache. */
 #define STRIP 16

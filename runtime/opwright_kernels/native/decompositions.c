@@ -3,7 +3,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Above this size LAPACK is faster, although a call of it costs more. */
 #define MOST_COLUMNS 32

@@ -3,7 +3,7 @@
 #ifndef OPWRIGHT_KERNELS_DIVISION_H
 #define OPWRIGHT_KERNELS_DIVISION_H
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Whether x / y needs libm's fmod: a quotient of 2 ** 27 or more, or not finite, or an infinite y. Any other quotient
  * of two float32, 24 bits each, is on the right side of every integer in double, and the remainder is exact. */

@@ -2,7 +2,7 @@
 
 #include "writes.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 typedef struct {
     char *to;

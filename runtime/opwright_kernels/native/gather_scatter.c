@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Slices that are written at the positions of an index, in each of the outer dimensions. */
 typedef struct {

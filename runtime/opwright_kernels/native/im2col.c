@@ -3,7 +3,7 @@
 #include "kernels.h"
 
 #include "axis.h"
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 typedef struct {
     const char *from;

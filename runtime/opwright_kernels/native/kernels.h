@@ -4,8 +4,8 @@
 #ifndef OPWRIGHT_KERNELS_H
 #define OPWRIGHT_KERNELS_H
 
-#include "fast/kernel.h"
-#include "fast/plain_arrays.h"
+#include "fast/call/kernel.h"
+#include "fast/arrays/plain_arrays.h"
 
 /* The tables of kernels, each in the file of its subject and ended by a name that is NULL: calls X for each. */
 #define KERNEL_TABLES(X)                                                                                               \

@@ -2,7 +2,7 @@
 
 #include "long_rows.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 typedef struct {
     const LongRows *rows;

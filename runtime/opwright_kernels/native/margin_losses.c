@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 typedef struct {
     const char *from, *weight, *grad, *marks; /* (`marks` is the total weight, where a class has a loss) */

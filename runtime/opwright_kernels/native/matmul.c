@@ -3,7 +3,7 @@
 
 #include "gemm.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Of how many rows a matrix may be multiplied transposed, and how large the other is then at least (is_faster_turned). */
 #define FEWEST_ROWS 3

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 #include <stdatomic.h>
 

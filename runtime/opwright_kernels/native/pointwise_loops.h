@@ -4,7 +4,7 @@
 #ifndef OPWRIGHT_KERNELS_POINTWISE_LOOPS_H
 #define OPWRIGHT_KERNELS_POINTWISE_LOOPS_H
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Elements of a block, which is computed in the easy way before the hard elements of it are. */
 #define PART 128

@@ -3,7 +3,7 @@
 #include "kernels.h"
 
 #include "axis.h"
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* How many windows of a row are pooled at once. */
 #define POOL_BLOCK 256

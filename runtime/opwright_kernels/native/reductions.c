@@ -3,8 +3,8 @@
 #include "kernels.h"
 #include "long_rows.h"
 
-#include "fast/float_errors.h"
-#include "fast/loops.h"
+#include "fast/arrays/float_errors.h"
+#include "fast/arrays/loops.h"
 
 #include <stdatomic.h>
 

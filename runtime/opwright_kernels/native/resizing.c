@@ -3,7 +3,7 @@
 
 #include "resizing.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Elements that are looked through at once for one that comes before those found. */
 #define FIRST_BLOCK 64

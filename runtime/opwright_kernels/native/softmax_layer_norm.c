@@ -2,7 +2,7 @@
 
 #include "long_rows.h"
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* How many neighbouring rows are computed at once. */
 #define BESIDE 64

@@ -4,7 +4,7 @@
 #ifndef OPWRIGHT_KERNELS_SPECIAL_F32_H
 #define OPWRIGHT_KERNELS_SPECIAL_F32_H
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* Return exp(r) - 1 for r from -0.35 to 0.35. */
 ELEMENT float expm1_near_f32(float r) {

@@ -4,7 +4,7 @@
 #define OPWRIGHT_KERNELS_SPECIAL_F64_H
 
 #include "coefficients.h" /* written from the tables of opwright_kernels by the build */
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* A polynomial, and a quotient of two, by such a table. */
 #define POLYNOMIAL(TABLE, X) polynomial_f64(TABLE, (int)(sizeof(TABLE) / sizeof(double)), X)

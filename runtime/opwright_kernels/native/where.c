@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "fast/loops.h"
+#include "fast/arrays/loops.h"
 
 /* What is chosen where the mask is true, and where it is not: steps are 0 for one element that stands for all. */
 typedef struct {

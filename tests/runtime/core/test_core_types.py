@@ -143,7 +143,7 @@ def test_kernels_in_c_and_functions_that_have_one_are_the_same() -> None:
     row = re.compile(r'^    \{"(\w+)", handle_|\bEACH\((\w+)\)', re.M)  # the latter lists polynomials
     folders = {CORE: ("opwright", "opwright_core"), RUNTIME / "opwright_kernels" / "native": ("opwright_kernels",)}
     for folder, packages in folders.items():
-        found = [names for path in folder.glob("*.c") for names in row.findall(path.read_text("utf-8"))]
+        found = [names for path in folder.rglob("*.c") for names in row.findall(path.read_text("utf-8"))]
         kernels = Counter(map("".join, found))
         functions = Counter(
             each.name
@@ -158,14 +158,14 @@ def test_kernels_in_c_and_functions_that_have_one_are_the_same() -> None:
 def test_numbers_stand_in_python_alone() -> None:
     """What C files call by a number's name they have from the header that the build writes."""
     written = re.compile(r"^ *(?:#define )?((?:KIND|SAVE|STEP)_[A-Z]+|CORE_VERSION)(?: =|,| \d)", re.M)
-    files = (*CORE.glob("*.[ch]"), *RUNTIME.glob("opwright_kernels/native/*.[ch]"))
+    files = (*CORE.rglob("*.[ch]"), *RUNTIME.glob("opwright_kernels/native/*.[ch]"))
     assert [(path.name, name) for path in files for name in written.findall(path.read_text("utf-8"))] == []
 
 
 def test_each_thing_is_told_once() -> None:
     """One table of one file has each name, and one call of the runtime tells it."""
     row = re.compile(r'^    \{"(\w+)", SETTING_', re.M)
-    known = Counter(name for path in CORE.glob("*.c") for name in row.findall(path.read_text("utf-8")))
+    known = Counter(name for path in CORE.rglob("*.c") for name in row.findall(path.read_text("utf-8")))
     told: Counter[str] = Counter()
     for path in RUNTIME.rglob("*.py"):
         for call in re.findall(r"fast\.configure\(((?:[^()]|\([^()]*\))*)\)", path.read_text("utf-8")):

@@ -1,7 +1,7 @@
 /* A program of its own, compiled with -fsanitize=thread: threads open loops at once, and loops within loops, and change
  * the number of threads, while the main thread forks. `pool_races FORKS ROUNDS` prints how many loops were split. */
 
-#include "threads.c" /* of runtime/opwright_core/fast */
+#include "fast/arrays/threads.c" /* of runtime/opwright_core */
 
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-"""The kernels with a plan cache, which the compiled core calls by itself (`fast/planned_kernel.c`).
+"""The kernels with a plan cache, which the compiled core calls by itself (`fast/plan/planned_kernel.c`).
 
 A generated package says how, by its rows (`kernel_rows`). General shims do the same, plan what is new, and handle
 what is uncommon.

@@ -1,4 +1,4 @@
-"""The signature keys of calls that the compiled core handles by itself (`opwright_core.core`, `fast/signature_key.c`).
+"""The signature keys of calls that the compiled core handles by itself (`fast/call/signature_key.c`).
 
 A signature key is how an operator was called: which arguments by position, which by name, and of what exact types.
 Where nothing has to be converted, and types alone say which overload is meant, calls with that key go to the kernel in
@@ -32,7 +32,7 @@ __all__ = ["fast", "packet_stub", "plan", "stub"]
 Function = Callable[..., Any]
 Plan = tuple[dict[int, Function], tuple[Any, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], Any]
 
-# What a key takes for an argument: `KIND_TENSOR` and so on of fast/signature_key.c, by `NUMBERS` of opwright_build.py.
+# What a key takes for an argument: `KIND_TENSOR` and so on in C, by `NUMBERS` of opwright_build.py.
 (_TENSOR, _ARRAY, _INT, _FLOAT, _BOOL, _SAME, _INTS, _TENSORS, _EXCHANGED, _ARRAYS,
  _PLACES, _FLOATS, _WRITTEN, _REST, _REPEATED) = range(15)  # fmt: skip
 _MOST_REPEATED: Final = 8

@@ -1,4 +1,4 @@
-"""The kernels that are one ufunc of NumPy's, which the compiled core runs by itself (`fast/ufunc_kernel.c`).
+"""The kernels that are one ufunc of NumPy's, which the compiled core runs by itself (`fast/plan/ufunc_kernel.c`).
 
 A generated package says which they are (`register.py`). The generated functions do the same, and handle what is
 uncommon.
