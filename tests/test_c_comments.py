@@ -1,4 +1,4 @@
-"""The comments of C functions: every one, static ones too, says what it does and what it returns."""
+"""C sources: comments of functions (also of static ones) say what they do and return; lines fit 120 columns."""
 
 from __future__ import annotations
 
@@ -89,3 +89,13 @@ def test_every_function_says_what_it_does() -> None:
 
 def test_every_function_says_what_it_returns() -> None:
     assert [each.where for each in every() if not each.is_void and not RETURNED.search(each.comment)] == []
+
+
+def test_no_line_is_longer_than_120_columns() -> None:
+    long = [
+        f"{path.relative_to(RUNTIME).as_posix()}:{number}"
+        for path in sorted(RUNTIME.glob("opwright_*/**/*.[ch]"))  # (the build writes other headers)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert long == []

@@ -21,10 +21,10 @@
 
 /* The types of callables; those of which there are most instances last, where they are found first. */
 static CallableType *const callable_types[] = {
-    &tensor_property_type, &tensor_method_type, &version_bump_type,     &user_recorder_type, &user_kernel_type,
-    &selector_type,      &factory_type,     &address_kernel_type, &view_recorder_type, &compiled_type,      &view_cache_type,
-    &indexing_type, &index_writing_type,      &below_type,       &writing_type,
-    &kernel_type,        &recorder_type,    &planned_type,    &stub_type,
+    &tensor_property_type, &tensor_method_type, &version_bump_type,   &user_recorder_type, &user_kernel_type,
+    &selector_type,        &factory_type,       &address_kernel_type, &view_recorder_type, &compiled_type,
+    &view_cache_type,      &indexing_type,      &index_writing_type,  &below_type,         &writing_type,
+    &kernel_type,          &recorder_type,      &planned_type,        &stub_type,
 };
 
 /* Add a type to the module, which is taken. Returns -1 with an exception. */
@@ -122,7 +122,8 @@ static PyMethodDef methods[] = {
     {"use_array_pool", use_array_pool, METH_O, "Pool arrays of tensors that were freed, or have NumPy make each."},
     {"add_kernels", add_kernels, METH_O, "Take the kernels of an extension."},
     {"wrap", wrap, METH_O, "Make a new tensor on an array."},
-    {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL, "Make a tensor on a view of a tensor's array."},
+    {"wrap_view", (PyCFunction)(void (*)(void))wrap_view, METH_FASTCALL,
+     "Make a tensor on a view of a tensor's array."},
     {"array_of_numbers", (PyCFunction)(void (*)(void))array_of_numbers, METH_FASTCALL,
      "Return an array of numbers in nested lists, or None."},
     {"arrays_of", (PyCFunction)(void (*)(void))arrays_of, METH_FASTCALL | METH_KEYWORDS,
@@ -135,7 +136,8 @@ static PyMethodDef methods[] = {
     {"accumulate_from", (PyCFunction)(void (*)(void))accumulate_from, METH_FASTCALL, "Hand a leaf its gradient."},
     {"run_backward", (PyCFunction)(void (*)(void))run_backward, METH_FASTCALL, "Run a pass, if it is a common one."},
     {"adopt_node", adopt_node, METH_O, "Take a new class of nodes, whose instances are then made in C."},
-    {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL, "Show it them before full runs."},
+    {"before_collecting", (PyCFunction)(void (*)(void))before_collecting, METH_FASTCALL,
+     "Show it them before full runs."},
     {"track_nodes", track_nodes, METH_NOARGS, "Show the garbage collector all nodes that there are."},
     {"get_num_threads", get_num_threads, METH_NOARGS, "Return over how many threads long loops are split."},
     {"count_splits", count_splits, METH_NOARGS, "Return how many loops were split over threads."},

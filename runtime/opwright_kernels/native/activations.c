@@ -48,7 +48,8 @@ OF_ARRAYS(hardswish_backward, 2, 0)
 OF_ARRAYS(hardshrink_backward, 2, 1)
 OF_ARRAYS(log_sigmoid_backward, 3, 0)
 static const Elementwise gelu_how[] = {{1, 0, 0, 0, BOTH(gelu)}, {1, 0, 0, 0, BOTH(gelu_by_tanh)}};
-static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)}, {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
+static const Elementwise gelu_gradient_how[] = {{2, 0, 0, 0, BOTH(gelu_gradient)},
+                                                {2, 0, 0, 0, BOTH(gelu_by_tanh_gradient)}};
 OF_ARRAYS(relu, 1, 0)
 OF_ARRAYS(threshold, 1, 2)
 OF_ARRAYS(hardshrink, 1, 1)

@@ -1,4 +1,5 @@
-/* Connectionist temporal classification, and its gradient. The functions are in `opwright_kernels.layers.alignments`. */
+/* Connectionist temporal classification, and its gradient. The functions are in `opwright_kernels.layers.alignments`.
+ */
 
 #include "kernels.h"
 

@@ -72,9 +72,9 @@ static PyObject *handle_clamp(const CompiledKernel *kernel, const KernelCall *ca
     return run_elementwise(kernel->how, call->args, out, &job);
 }
 
-/* lerp(self, end, weight) for a Python number or an array as the weight: computed from whichever of self and end is nearer. Returns
- * a new array, or `out`; NULL without an exception for another weight, and where `run_elementwise` returns
- * NULL. */
+/* lerp(self, end, weight) for a Python number or an array as the weight: computed from whichever of self and end is
+ * nearer. Returns a new array, or `out`; NULL without an exception for another weight, and where `run_elementwise`
+ * returns NULL. */
 static PyObject *handle_lerp(const CompiledKernel *kernel, const KernelCall *call) {
     const Elementwise *how = kernel->how;
     ElementwiseJob job = {0};

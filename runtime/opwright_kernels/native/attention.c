@@ -183,8 +183,8 @@ static int run_pairs(AttentionJob *job, RangeWork work) {
     return !atomic_load(&job->is_lost);
 }
 
-/* attention(query, key, value, bias, is_causal, scale). Returns a new tuple of two arrays; NULL without an exception for
- * what `read_attention` refuses, and where there is no BLAS. */
+/* attention(query, key, value, bias, is_causal, scale). Returns a new tuple of two arrays; NULL without an exception
+ * for what `read_attention` refuses, and where there is no BLAS. */
 static PyObject *handle_attention(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     AttentionJob job = {.logs = NULL};
@@ -210,8 +210,8 @@ static PyObject *handle_attention(const CompiledKernel *kernel, const KernelCall
     return made;
 }
 
-/* attention_gradients(grad, query, key, value, result, logarithms, bias, is_causal, scale). Returns a new tuple of three
- * arrays; NULL without an exception as `attention` does. */
+/* attention_gradients(grad, query, key, value, result, logarithms, bias, is_causal, scale). Returns a new tuple of
+ * three arrays; NULL without an exception as `attention` does. */
 static PyObject *handle_gradients(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     AttentionJob job = {.logs = NULL};

@@ -74,7 +74,8 @@ ELEMENT REAL OF(dot_rows)(const char *first, npy_intp first_step, const char *se
         }
     }
     for (; i < count; i++) {
-        columns[i & (COLUMNS - 1)] += *(const REAL *)(first + i * first_step) * *(const REAL *)(second + i * second_step);
+        columns[i & (COLUMNS - 1)] +=
+            *(const REAL *)(first + i * first_step) * *(const REAL *)(second + i * second_step);
     }
     return (REAL)OF(of_columns)(columns);
 }

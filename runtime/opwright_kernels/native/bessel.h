@@ -16,7 +16,8 @@ static double airy_of_decay(double x) {
 static double airy_of_wave(double x) {
     const double root = sqrt(x), zeta = x * root * (2.0 / 3.0), part = AIRY_ZETA_LEFT / zeta, square = part * part;
     const double sine = sin(zeta), cosine = cos(zeta);
-    const double value = (sine + cosine) * RATIO(AIRY_SINE, square) - (cosine - sine) * RATIO(AIRY_COSINE, square) / zeta;
+    const double value =
+        (sine + cosine) * RATIO(AIRY_SINE, square) - (cosine - sine) * RATIO(AIRY_COSINE, square) / zeta;
     return value / (sqrt(root) * (AIRY_SQRT_PI * 1.4142135623730951));
 }
 

@@ -32,8 +32,9 @@ COUNT_BELOW(below_i64, int64_t)
 /* Return how many edges of a float array are below a value, or not above it. */
 static npy_intp below(const Array *edges, double value, int right) {
     const npy_intp count = PyArray_DIM(edges, 0);
-    return PyArray_TYPE(edges) == NPY_DOUBLE ? below_f64((const double *)PyArray_DATA(edges), count, value, right)
-                                             : below_f32((const float *)PyArray_DATA(edges), count, (float)value, right);
+    return PyArray_TYPE(edges) == NPY_DOUBLE
+               ? below_f64((const double *)PyArray_DATA(edges), count, value, right)
+               : below_f32((const float *)PyArray_DATA(edges), count, (float)value, right);
 }
 
 /* Whether a float array has a NaN. */
@@ -60,7 +61,8 @@ static void count_all_below(void *given, int64_t from, int64_t to) {
     const npy_intp length = PyArray_DIM(job->edges, 0);
     for (int64_t i = from; i < to; i++) {
         if (job->type == NPY_INT64) {
-            job->to[i] = below_i64((const int64_t *)PyArray_DATA(job->edges), length, ((const int64_t *)job->values)[i], job->right);
+            job->to[i] = below_i64((const int64_t *)PyArray_DATA(job->edges), length, ((const int64_t *)job->values)[i],
+                                   job->right);
         } else {
             const double value = real_at(job->values, i, job->type == NPY_DOUBLE);
             job->to[i] = value != value ? length : below(job->edges, value, job->right);
@@ -164,7 +166,8 @@ static Array *counts_of(const Array *points, Array *const *edges, int axes) {
         for (int i = 0; i < axes; i++) {
             const double x = real_at(PyArray_BYTES(points), row * axes + i, is_double);
             const npy_intp found = below(edges[i], x, 1) - 1;
-            is_inside &= x >= real_at(PyArray_BYTES(edges[i]), 0, is_double) && x <= real_at(PyArray_BYTES(edges[i]), shape[i], is_double);
+            is_inside &= x >= real_at(PyArray_BYTES(edges[i]), 0, is_double) &&
+                         x <= real_at(PyArray_BYTES(edges[i]), shape[i], is_double);
             cell = cell * shape[i] + (found < shape[i] - 1 ? found : shape[i] - 1);
         }
         if (is_inside) {
@@ -174,8 +177,8 @@ static Array *counts_of(const Array *points, Array *const *edges, int axes) {
     return counts;
 }
 
-/* Whether edges are a dense row of at least two, of the type of the elements; and few elements are counted, whose number
- * a float holds. */
+/* Whether edges are a dense row of at least two, of the type of the elements; and few elements are counted, whose
+ * number a float holds. */
 static int are_edges(const Array *edges, const Array *self) {
     return edges != NULL && PyArray_TYPE(edges) == PyArray_TYPE(self) && PyArray_NDIM(edges) == 1 &&
            PyArray_DIM(edges, 0) > 1 && count_of(self) < 1 << 24;

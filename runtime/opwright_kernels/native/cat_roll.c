@@ -72,7 +72,8 @@ static int fits(const Array *each, const Array *first, int axis) {
     return 1;
 }
 
-/* Read the arrays of a list, joined along `axis`, into the job. Returns 0 unless all are dense and match the first one. */
+/* Read the arrays of a list, joined along `axis`, into the job. Returns 0 unless all are dense and match the first one.
+ */
 static int read_parts(PyObject *list, int axis, JoiningJob *job) {
     PyObject **items = PySequence_Fast_ITEMS(list);
     const Array *first = (Array *)items[0];

@@ -97,8 +97,8 @@ static void OF(convolve_strip)(const ConvolutionJob *job, npy_intp group, REAL *
     }
 }
 
-/* Give a range that begins at `first` scratch of its own, with zeros in the strip: the first range has the job's, others
- * get `room`, which is to be freed. Returns 0, which the job knows of, where memory ran out. */
+/* Give a range that begins at `first` scratch of its own, with zeros in the strip: the first range has the job's,
+ * others get `room`, which is to be freed. Returns 0, which the job knows of, where memory ran out. */
 static int OF(make_room)(ConvolutionJob *job, ConvolutionJob *own, int64_t first, REAL **room) {
     *own = *job;
     *room = NULL;
@@ -291,7 +291,8 @@ static int OF(has_infinities)(const char *weight, npy_intp count) {
     return 0;
 }
 
-/* Convolve to some planes of a job's result, kernel element by kernel element, onto planes that hold the bias. Needs no GIL. */
+/* Convolve to some planes of a job's result, kernel element by kernel element, onto planes that hold the bias. Needs no
+ * GIL. */
 static void OF(convolve)(void *given, int64_t from, int64_t to) {
     const ConvolutionJob *job = given;
     const npy_intp plane = job->rows.size * job->columns.size, made = job->rows.count * job->columns.count;

@@ -7,8 +7,8 @@
 /* How many rows of the source a strip has: a line of cache. */
 #define STRIP 16
 
-/* Write the transpose of a dense matrix (columns, rows) to a dense one (rows, columns), which is apart from it. Needs no
- * GIL. */
+/* Write the transpose of a dense matrix (columns, rows) to a dense one (rows, columns), which is apart from it. Needs
+ * no GIL. */
 CLONES void copy_turned(const float *from, float *to, npy_intp rows, npy_intp columns) {
     npy_intp column = 0;
     for (; column + STRIP <= columns; column += STRIP) {

@@ -1,5 +1,5 @@
-/* Small matrices: LU with pivots, Cholesky and LDL factors, determinants, inverses and systems. Which are larger, come in
- * batches, hold what is not finite, or cannot be factored, are left to the Python, and to LAPACK. */
+/* Small matrices: LU with pivots, Cholesky and LDL factors, determinants, inverses and systems. Which are larger, come
+ * in batches, hold what is not finite, or cannot be factored, are left to the Python, and to LAPACK. */
 
 #include "kernels.h"
 

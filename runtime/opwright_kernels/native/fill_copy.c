@@ -38,13 +38,14 @@ static void work_zero(void *given, int64_t from, int64_t to) {
 }
 
 /* Write a Python number as an element of that dtype. Returns 0 if it is no number, if the dtype is none of half,
- * bfloat16, float32 and float64, if a finite number becomes infinite as float32, of which the Python warns, or if half or
- * bfloat16 would round it. */
+ * bfloat16, float32 and float64, if a finite number becomes infinite as float32, of which the Python warns, or if half
+ * or bfloat16 would round it. */
 static int write_element(PyObject *object, const PyArray_Descr *dtype, void *element) {
     double value;
     const int type = dtype->type_num, is_brain = is_bfloat16(dtype);
-    if (!PyArray_ISNBO(dtype->byteorder) || (type != NPY_HALF && type != NPY_FLOAT && type != NPY_DOUBLE && !is_brain) ||
-        !read_number(object, &value) || (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
+    if (!PyArray_ISNBO(dtype->byteorder) ||
+        (type != NPY_HALF && type != NPY_FLOAT && type != NPY_DOUBLE && !is_brain) || !read_number(object, &value) ||
+        (type == NPY_FLOAT && isinf((float)value) && !isinf(value))) {
         return 0;
     }
     if (type == NPY_HALF || is_brain) {
@@ -116,7 +117,8 @@ static PyObject *handle_fill(const CompiledKernel *kernel, const KernelCall *cal
     Array *self = call->count == 2 ? plain_bytes(call->args[0]) : NULL;
     Array *target = self == NULL ? NULL : target_like(self, call->out);
     if (target == NULL || !write_element(call->args[1], PyArray_DESCR(self), &element)) {
-        const int type = call->count == 2 && Py_TYPE(call->args[0]) == &PyArray_Type ? PyArray_TYPE((Array *)call->args[0]) : -1;
+        const int type =
+            call->count == 2 && Py_TYPE(call->args[0]) == &PyArray_Type ? PyArray_TYPE((Array *)call->args[0]) : -1;
         return type >= 0 && read_scalar(call->args[1], type, &element) ? filled_in_place(call, 2, &element) : NULL;
     }
     fill(target, &element);

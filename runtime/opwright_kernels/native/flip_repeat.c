@@ -1,4 +1,5 @@
-/* Copies in reverse order, and copies that repeat: blocks of the result, with steps of the source that go back, or stay. */
+/* Copies in reverse order, and copies that repeat: blocks of the result, with steps of the source that go back, or
+ * stay. */
 
 #include "writes.h"
 
@@ -44,7 +45,8 @@ static PyObject *handle_repeat(const CompiledKernel *kernel, const KernelCall *c
     npy_intp times[NPY_MAXDIMS], shape[NPY_MAXDIMS], total = 1;
     PutJob job;
     Array *self = call->count == 2 && call->out == NULL ? plain_bytes(call->args[0]) : NULL;
-    const int ndim = self == NULL ? 0 : count_of_sequence(call->args[1]), fewer = ndim < 1 ? -1 : ndim - PyArray_NDIM(self);
+    const int ndim = self == NULL ? 0 : count_of_sequence(call->args[1]),
+              fewer = ndim < 1 ? -1 : ndim - PyArray_NDIM(self);
     if (fewer < 0 || 2 * ndim > NPY_MAXDIMS || !read_ints(call->args[1], times, ndim) || count_of(self) == 0) {
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* Elements by their indices in dense arrays: gather, and the loops of scatter and index_add. An index out of range is left
- * to the Python. */
+/* Elements by their indices in dense arrays: gather, and the loops of scatter and index_add. An index out of range is
+ * left to the Python. */
 
 #include "writes.h"
 
@@ -35,8 +35,8 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
     return signs >> 63 == 0;
 }
 
-/* Define a loop over some rows of the index, those of a slice at a time, that copies the elements it names. It stops and
- * sets `is_out_of_range` at a bad index. Returns nothing. */
+/* Define a loop over some rows of the index, those of a slice at a time, that copies the elements it names. It stops
+ * and sets `is_out_of_range` at a bad index. Returns nothing. */
 #define GATHER_LOOP(NAME, TYPE)                                                                                        \
     CLONES static void NAME(void *given, int64_t first, int64_t end) {                                                 \
         IndexJob *job = given;                                                                                         \
@@ -52,9 +52,7 @@ static int lie_within(const int64_t *index, npy_intp count, npy_intp size) {
                 job->is_out_of_range = 1;                                                                              \
                 return;                                                                                                \
             }                                                                                                          \
-            EACH_ALONE for (npy_intp i = 0; inner == 1 && i < rows; i++) {                                                        \
-                to[i] = from[index[i]];                                                                                \
-            }                                                                                                          \
+            EACH_ALONE for (npy_intp i = 0; inner == 1 && i < rows; i++) { to[i] = from[index[i]]; }                   \
             for (npy_intp i = 0; inner > 1 && i < rows * inner; i += inner) {                                          \
                 for (npy_intp k = 0; k < inner; k++) {                                                                 \
                     to[i + k] = from[(npy_intp)index[i + k] * inner + k];                                              \
@@ -93,8 +91,8 @@ static int read_index(const Array *self, PyObject *dim, const Array *index, Inde
     return 1;
 }
 
-/* Run the loop over `count` units. Returns the result, which it steals; NULL without an exception, and the result released, if an index
- * was out of range. */
+/* Run the loop over `count` units. Returns the result, which it steals; NULL without an exception, and the result
+ * released, if an index was out of range. */
 static PyObject *run_indexed(RangeWork work, IndexJob *job, npy_intp count, Array *result) {
     do_ranges(work, job, count, job->outer * job->along * job->inner);
     if (job->is_out_of_range) {
@@ -125,8 +123,8 @@ static PyObject *handle_gather(const CompiledKernel *kernel, const KernelCall *c
     return run_indexed(width_of(self) == 4 ? gather_4 : gather_8, &job, job.outer * job.along, result);
 }
 
-/* Define a loop that runs STEP for the elements of some outer slices, or of some inner ones where there is one outer slice
- * alone, so that no two threads write to one place. All indices are in range. Returns nothing. */
+/* Define a loop that runs STEP for the elements of some outer slices, or of some inner ones where there is one outer
+ * slice alone, so that no two threads write to one place. All indices are in range. Returns nothing. */
 #define SCATTER_LOOP(NAME, TYPE, STEP)                                                                                 \
     static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         const ScatterJob *job = given;                                                                                 \
@@ -193,8 +191,8 @@ void scatter_dense(ScatterJob *job, Step step, npy_intp bytes) {
     }
 }
 
-/* Put slices at the positions of an index, in some of the outer dimensions, or in a part of each slice where there is one
- * outer dimension alone. */
+/* Put slices at the positions of an index, in some of the outer dimensions, or in a part of each slice where there is
+ * one outer dimension alone. */
 static void put_slices(void *given, int64_t first, int64_t end) {
     const SlicesJob *job = given;
     PutJob part = job->put;
@@ -230,9 +228,9 @@ static void run_slices(SlicesJob *job, npy_intp along, npy_intp inner) {
     }
 }
 
-/* Write slices into a dense array at positions along a dimension: overwritten in their order, or added. `from_step` is 0
- * where one element stands for all. Returns 0, with nothing written, if a position is out of range, memory runs out, or there
- * is no loop. */
+/* Write slices into a dense array at positions along a dimension: overwritten in their order, or added. `from_step` is
+ * 0 where one element stands for all. Returns 0, with nothing written, if a position is out of range, memory runs out,
+ * or there is no loop. */
 int write_slices(Array *target, int axis, Array *index, const char *from, int from_step, Write write, int counts_back) {
     SlicesJob job = {.outer = 1};
     npy_intp inner = 1;
@@ -247,7 +245,8 @@ int write_slices(Array *target, int axis, Array *index, const char *from, int fr
     npy_intp *offsets = PyMem_RawMalloc((size_t)along * sizeof(npy_intp) + 1);
     int is_inside = offsets != NULL;
     for (npy_intp i = 0; i < along && is_inside; i++) {
-        const int64_t given = ((const int64_t *)PyArray_BYTES(index))[i], position = given + (given < 0 && counts_back ? size : 0);
+        const int64_t given = ((const int64_t *)PyArray_BYTES(index))[i],
+                      position = given + (given < 0 && counts_back ? size : 0);
         is_inside = position >= 0 && position < size;
         offsets[i] = (npy_intp)position * inner * bytes;
     }

@@ -13,8 +13,8 @@
 #define AS_IT_IS 111
 #define TURNED 112
 
-/* cblas_sgemm and cblas_dgemm. Sizes are passed as 64 bits: a BLAS with integers of 32 reads the lower half, of registers
- * and of slots of the stack, which have 64 on these machines. */
+/* cblas_sgemm and cblas_dgemm. Sizes are passed as 64 bits: a BLAS with integers of 32 reads the lower half, of
+ * registers and of slots of the stack, which have 64 on these machines. */
 typedef void (*GemmF32)(int, int, int, int64_t, int64_t, int64_t, float, const void *, int64_t, const void *, int64_t,
                         float, void *, int64_t);
 typedef void (*GemmF64)(int, int, int, int64_t, int64_t, int64_t, double, const void *, int64_t, const void *, int64_t,

@@ -38,7 +38,8 @@ typedef struct {
 /* Read an int from 0 to 2. Returns 0 for anything else. */
 static int read_choice(PyObject *object, int *choice) {
     double number;
-    *choice = PyLong_CheckExact(object) && read_number(object, &number) && number >= 0 && number <= 2 ? (int)number : -1;
+    *choice =
+        PyLong_CheckExact(object) && read_number(object, &number) && number >= 0 && number <= 2 ? (int)number : -1;
     return *choice >= 0;
 }
 
@@ -146,9 +147,9 @@ static PyObject *gradients(GridJob *job, Array *input, Array *grid, int of_input
     return both;
 }
 
-/* grid_sampler_backward(grad_output, input, grid, mode, padding, align_corners, mask). Returns a tuple of new tensors, or
- * None where the mask has False; NULL without an exception unless the fast path takes all three, and they are dense and
- * match. */
+/* grid_sampler_backward(grad_output, input, grid, mode, padding, align_corners, mask). Returns a tuple of new tensors,
+ * or None where the mask has False; NULL without an exception unless the fast path takes all three, and they are dense
+ * and match. */
 static PyObject *handle_backward(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     GridJob job = {0};

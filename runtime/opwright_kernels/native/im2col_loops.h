@@ -61,7 +61,8 @@ CLONES static void OF(take_columns)(void *given, int64_t from, int64_t to) {
     for (npy_intp at = from; at < to; at++) {
         const npy_intp image = at / job->channels, channel = at % job->channels;
         const REAL *plane = (const REAL *)job->from + at * rows->size * columns->size;
-        REAL *out = (REAL *)job->to + image * job->image_step + channel * rows->kernel * columns->kernel * job->row_step;
+        REAL *out =
+            (REAL *)job->to + image * job->image_step + channel * rows->kernel * columns->kernel * job->row_step;
         for (npy_intp i = 0; i < rows->kernel; i++) {
             for (npy_intp j = 0; j < columns->kernel; j++, out += job->row_step) {
                 const npy_intp above = i * rows->gap - rows->pad, before = j * columns->gap - columns->pad;

@@ -10,11 +10,13 @@
 /* The tables of kernels, each in the file of its subject and ended by a name that is NULL: calls X for each. */
 #define KERNEL_TABLES(X)                                                                                               \
     X(activation_kernels) X(alignment_kernels) X(arithmetic_kernels) X(attention_kernels) X(average_gradient_kernels)  \
-    X(batch_norm_kernels) X(bins_kernels) X(like_kernels) X(vector_kernels) X(convolution_kernels) X(decomposition_kernels) X(fill_kernels) X(fractional_kernels)        \
-    X(gather_kernels) X(grid_kernels) X(im2col_kernels) X(joining_kernels) X(loss_kernels) X(margin_kernels)           \
-    X(matmul_gradient_kernels) X(matmul_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(ordered_kernels)        \
-    X(pad_kernels) X(pooling_kernels) X(put_at_kernels) X(rearranging_kernels) X(reduction_kernels) X(scan_kernels) X(scatter_kernels) X(select_kernels)        \
-    X(resizing_kernels) X(softmax_kernels) X(special_kernels) X(upsample_kernels) X(where_kernels)
+    X(batch_norm_kernels) X(bins_kernels) X(like_kernels) X(vector_kernels) X(convolution_kernels)                     \
+    X(decomposition_kernels) X(fill_kernels) X(fractional_kernels) X(gather_kernels) X(grid_kernels)                   \
+    X(im2col_kernels) X(joining_kernels) X(loss_kernels) X(margin_kernels) X(matmul_gradient_kernels)                  \
+    X(matmul_kernels) X(max_min_kernels) X(nonzero_kernels) X(norm_gradient_kernels) X(ordered_kernels)                \
+    X(pad_kernels) X(pooling_kernels) X(put_at_kernels) X(rearranging_kernels) X(reduction_kernels) X(scan_kernels)    \
+    X(scatter_kernels) X(select_kernels) X(resizing_kernels) X(softmax_kernels) X(special_kernels)                     \
+    X(upsample_kernels) X(where_kernels)
 
 #define DECLARED(TABLE) extern const CompiledKernel TABLE[];
 KERNEL_TABLES(DECLARED)

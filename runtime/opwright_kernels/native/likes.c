@@ -18,8 +18,9 @@ static int is_row_major(const Array *array) {
  * tensor; NULL without an exception unless self is row-major, and on the fast path. */
 static PyObject *handle_like(const CompiledKernel *kernel, const KernelCall *call) {
     PyObject *given = NULL, *made = NULL;
-    if (call->count != 6 || call->out != NULL || call->args[1] != Py_None || call->args[3] != Py_None || call->args[5] != Py_None ||
-        fast_path_arrays(call->args, 1, Py_None, &given) <= 0 || !is_row_major((Array *)given)) {
+    if (call->count != 6 || call->out != NULL || call->args[1] != Py_None || call->args[3] != Py_None ||
+        call->args[5] != Py_None || fast_path_arrays(call->args, 1, Py_None, &given) <= 0 ||
+        !is_row_major((Array *)given)) {
         return NULL;
     }
     Array *array = new_like((Array *)given);
@@ -64,13 +65,14 @@ EXTREMES(smallest_f64, double, <=)
 typedef void (*Extremes)(const void *given, void *result, int64_t *indices, const npy_intp *sizes);
 static const Extremes largest_how[] = {largest_f32, largest_f64}, smallest_how[] = {smallest_f32, smallest_f64};
 
-/* running_largest(self, dim) and running_smallest, of arrays that are not long. Returns the tuple (values, indices); NULL
- * without an exception for others, and unless self is dense float32 or float64 with dimensions and elements. */
+/* running_largest(self, dim) and running_smallest, of arrays that are not long. Returns the tuple (values, indices);
+ * NULL without an exception for others, and unless self is dense float32 or float64 with dimensions and elements. */
 static PyObject *handle_extremes(const CompiledKernel *kernel, const KernelCall *call) {
     double dim;
     Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     const int ndim = self == NULL ? 0 : PyArray_NDIM(self);
-    if (ndim == 0 || count_of(self) == 0 || count_of(self) > LONG_WORK || !read_number(call->args[1], &dim) || dim < -ndim || dim >= ndim) {
+    if (ndim == 0 || count_of(self) == 0 || count_of(self) > LONG_WORK || !read_number(call->args[1], &dim) ||
+        dim < -ndim || dim >= ndim) {
         return NULL;
     }
     const int axis = (int)dim + (dim < 0 ? ndim : 0);

@@ -28,7 +28,7 @@ typedef struct {
                 return;                                                                                                \
             }                                                                                                          \
             const REAL weight = !is_kept ? 0 : weights == NULL ? 1 : weights[target];                                  \
-            const REAL loss = is_kept ? -x[(row / inner * job->classes + target) * inner + row % inner] * weight : 0;   \
+            const REAL loss = is_kept ? -x[(row / inner * job->classes + target) * inner + row % inner] * weight : 0;  \
             job->loss += (double)loss;                                                                                 \
             job->total += (double)weight;                                                                              \
             if (job->losses != NULL) {                                                                                 \
@@ -51,9 +51,9 @@ static Array *new_number(int type, double value) {
     return array;
 }
 
-/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes, *sizes) scores. Returns the tuple (loss, total
- * weight): the loss is (rows, *sizes) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0. NULL without
- * an exception unless operands are dense and match, and all targets are classes. */
+/* nll_loss(self, target, weight, reduction, ignore_index) of (rows, classes, *sizes) scores. Returns the tuple (loss,
+ * total weight): the loss is (rows, *sizes) for reduction 0, else zero-dimensional, and the weight 0 for reduction 0.
+ * NULL without an exception unless operands are dense and match, and all targets are classes. */
 static PyObject *handle_nll_loss(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     LossJob job = {0};

@@ -30,7 +30,8 @@ FUSED
 UNFUSED
 
 /* Read scores (rows, classes), or of one row, and int64 targets of so many rows, one
- * for each row or a list of them. Returns the scores, borrowed; NULL without an exception unless both are dense, match and have elements. */
+ * for each row or a list of them. Returns the scores, borrowed; NULL without an exception unless both are dense, match
+ * and have elements. */
 static Array *read_scores(MarginJob *job, PyObject *scores, PyObject *classes, int is_listed) {
     Array *self = plain_floats(scores), *target = self == NULL ? NULL : plain_array(classes, NPY_INT64);
     if (target == NULL || PyArray_NDIM(self) < 1 || PyArray_NDIM(self) > 2 || count_of(self) == 0) {
@@ -183,9 +184,9 @@ static PyObject *handle_multilabel_gradient(const CompiledKernel *kernel, const 
     return gradient(&job, self, PyArray_TYPE(self) == NPY_DOUBLE ? multilabel_gradient_f64 : multilabel_gradient_f32);
 }
 
-/* nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight) for scores (rows, classes,
- * *sizes). Returns a new tensor; NULL without an exception unless the fast path takes the tensors, and they are dense
- * and match. */
+/* nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight) for scores (rows,
+ * classes, *sizes). Returns a new tensor; NULL without an exception unless the fast path takes the tensors, and they
+ * are dense and match. */
 static PyObject *handle_class_gradient(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     MarginJob job = {0};
@@ -198,7 +199,8 @@ static PyObject *handle_class_gradient(const CompiledKernel *kernel, const Kerne
     if (fast_path_arrays(tensors, 4, call->args[2], arrays) <= 0 || arrays[1] == Py_None || arrays[3] == Py_None) {
         return NULL;
     }
-    Array *self = plain_floats(arrays[0]), *target = plain_array(arrays[4], NPY_INT64), *total = plain_floats(arrays[3]);
+    Array *self = plain_floats(arrays[0]), *target = plain_array(arrays[4], NPY_INT64),
+          *total = plain_floats(arrays[3]);
     Array *weight = arrays[2] == Py_None ? NULL : plain_floats(arrays[2]);
     int ndim = self == NULL ? 0 : PyArray_NDIM(self);
     if (ndim < 2 || target == NULL || PyArray_NDIM(target) != ndim - 1 || total == NULL || count_of(total) != 1 ||

@@ -5,7 +5,8 @@
 
 #include "fast/arrays/loops.h"
 
-/* Of how many rows a matrix may be multiplied transposed, and how large the other is then at least (is_faster_turned). */
+/* Of how many rows a matrix may be multiplied transposed, and how large the other is then at least (is_faster_turned).
+ */
 #define FEWEST_ROWS 3
 #define MOST_ROWS 96
 #define LARGE_MATRIX 32768
@@ -35,7 +36,8 @@ typedef struct {
 /* Find the inner loops of np.matmul for float32 and float64. Returns 0, also where this NumPy's ufunc is laid out
  * differently and no loop is found; -1 with an exception. */
 int products_ready(void) {
-    PyObject *numpy = PyImport_ImportModule("numpy"), *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "matmul");
+    PyObject *numpy = PyImport_ImportModule("numpy"),
+             *found = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "matmul");
     Py_XDECREF(numpy);
     if (found == NULL) {
         return -1;
@@ -143,9 +145,9 @@ static int next_matrix(ProductJob *job, npy_intp *index) {
     return 0;
 }
 
-/* Whether the second matrix of float32 is column-major, as the transposed weight of a layer is, and large beside the few
- * rows of the first. BLAS copies such a matrix slowly before it multiplies: other.T @ self.T and a transposing copy take
- * half to nine tenths of the time. For float64 nothing is gained. */
+/* Whether the second matrix of float32 is column-major, as the transposed weight of a layer is, and large beside the
+ * few rows of the first. BLAS copies such a matrix slowly before it multiplies: other.T @ self.T and a transposing copy
+ * take half to nine tenths of the time. For float64 nothing is gained. */
 static int is_faster_turned(const ProductJob *job) {
     const npy_intp rows = job->sizes[1], inner = job->sizes[2], columns = job->sizes[3], size = sizeof(float);
     return !job->is_double && job->sizes[0] == 1 && rows >= FEWEST_ROWS && rows <= MOST_ROWS && inner >= rows &&
@@ -201,7 +203,8 @@ static void multiply(void *given) {
 ADD_ROWS(add_rows_f32, float, plus_product_f32)
 ADD_ROWS(add_rows_f64, double, plus_product_f64)
 
-/* Define a loop that returns nothing and writes added * beta to the rows of `out`, or to its columns, one number each. */
+/* Define a loop that returns nothing and writes added * beta to the rows of `out`, or to its columns, one number each.
+ */
 #define FILL_ROWS(NAME, REAL)                                                                                          \
     CLONES static void NAME(const ProductJob *job, REAL *out, int by_columns) {                                        \
         const npy_intp lines = job->sizes[by_columns ? 3 : 1], length = job->sizes[by_columns ? 1 : 3];                \
@@ -236,8 +239,8 @@ static int add_turned(const ProductJob *job, Matrix first, Matrix second) {
     return is_done;
 }
 
-/* Compute product_sum of one pair of matrices by BLAS alone, which adds the product to what it is added to: one pass over
- * the result in place of three. Returns 0, where that is not the product_sum, or BLAS does not take an operand. */
+/* Compute product_sum of one pair of matrices by BLAS alone, which adds the product to what it is added to: one pass
+ * over the result in place of three. Returns 0, where that is not the product_sum, or BLAS does not take an operand. */
 static int multiply_onto(const ProductJob *job) {
     const npy_intp *sizes = job->sizes, *steps = job->steps;
     const Matrix first = {job->data[0], sizes[1], sizes[2], steps[3], steps[4]};

@@ -70,17 +70,18 @@ static int is_of_matrices(PyObject *object, int type, int ndim) {
 
 /* Whether products of two arrays have the sizes of a third: then the job gets them. */
 static int read_products(AddedProducts *job, int ndim) {
-    const npy_intp *first = PyArray_DIMS(job->first), *second = PyArray_DIMS(job->second), *out = PyArray_DIMS(job->out);
+    const npy_intp *first = PyArray_DIMS(job->first), *second = PyArray_DIMS(job->second),
+                   *out = PyArray_DIMS(job->out);
     const double work = (double)count_of(job->out) * (double)first[ndim - 1];
     job->count = ndim == 3 ? out[0] : 1;
     job->work = work < (double)LONG_WORK ? (npy_intp)work : LONG_WORK;
-    return first[ndim - 1] == second[ndim - 2] && first[ndim - 2] == out[ndim - 2] && second[ndim - 1] == out[ndim - 1] &&
-           (ndim == 2 || (first[0] == out[0] && second[0] == out[0]));
+    return first[ndim - 1] == second[ndim - 2] && first[ndim - 2] == out[ndim - 2] &&
+           second[ndim - 1] == out[ndim - 1] && (ndim == 2 || (first[0] == out[0] && second[0] == out[0]));
 }
 
-/* Add first @ second to `out`, of matrices or of batches of them. Returns a new reference to it; NULL without an exception,
- * with nothing done, for other sizes, types and strides, and where `out` has memory of an operand, and with the exception of
- * an operand that is NULL. Steals both operands. */
+/* Add first @ second to `out`, of matrices or of batches of them. Returns a new reference to it; NULL without an
+ * exception, with nothing done, for other sizes, types and strides, and where `out` has memory of an operand, and with
+ * the exception of an operand that is NULL. Steals both operands. */
 static PyObject *product_added(PyObject *first, PyObject *second, PyObject *out) {
     const int type = first == NULL ? -1 : PyArray_TYPE((Array *)first);
     const int ndim = first == NULL ? 0 : PyArray_NDIM((Array *)first);
@@ -116,16 +117,17 @@ static PyObject *handle_factor(const CompiledKernel *kernel, const KernelCall *c
     if (is_first) {
         made = product_lying(grad, turned, are_of_columns(call->args[2], PyArray_DIM((Array *)grad, 0)));
     } else {
-        made = product_lying(turned, grad, turned != NULL && are_of_columns(call->args[2], PyArray_DIM((Array *)turned, 0)));
+        made = product_lying(turned, grad,
+                             turned != NULL && are_of_columns(call->args[2], PyArray_DIM((Array *)turned, 0)));
     }
     PyObject *tensor = made == NULL ? NULL : wrap(NULL, made);
     Py_XDECREF(made);
     return tensor;
 }
 
-/* first_batch_gradient(grad, other, alpha=1) is grad @ other.mT, and second_batch_gradient other.mT @ grad, of batches of
- * matrices; with an `out` as above. Returns a new tensor, or a new reference to `out`; NULL without an exception unless
- * the fast path takes both tensors, both have three dimensions, and alpha is 1. */
+/* first_batch_gradient(grad, other, alpha=1) is grad @ other.mT, and second_batch_gradient other.mT @ grad, of batches
+ * of matrices; with an `out` as above. Returns a new tensor, or a new reference to `out`; NULL without an exception
+ * unless the fast path takes both tensors, both have three dimensions, and alpha is 1. */
 static PyObject *handle_batch(const CompiledKernel *kernel, const KernelCall *call) {
     PyObject *arrays[2];
     double alpha = 1;

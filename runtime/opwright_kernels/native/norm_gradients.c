@@ -307,7 +307,8 @@ static PyObject *gradient_of_maxima(PoolJob *job, Array *grad, Array *indices, i
     job->indices = (const int64_t *)PyArray_BYTES(indices);
     job->to = PyArray_BYTES(made);
     job->windows = count_of(grad) / job->planes;
-    do_ranges(PyArray_TYPE(grad) == NPY_DOUBLE ? max_pool_slope_f64 : max_pool_slope_f32, job, job->planes, count_of(made));
+    do_ranges(PyArray_TYPE(grad) == NPY_DOUBLE ? max_pool_slope_f64 : max_pool_slope_f32, job, job->planes,
+              count_of(made));
     if (job->is_out_of_range) {
         Py_CLEAR(made);
     }

@@ -27,7 +27,8 @@ ELEMENT Sums OF(sums_of_row)(const REAL *x, const REAL *y, npy_intp count, REAL 
 CLONES static void OF(softmax_slope)(void *given, int64_t from, int64_t to) {
     const SoftmaxJob *job = given;
     for (npy_intp row = from; row < to; row++) {
-        const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
+        const REAL *grad = (const REAL *)job->grad + row * job->count,
+                   *result = (const REAL *)job->result + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL along = (REAL)OF(sums_of_row)(grad, result, job->count, 0, 1).along;
         EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
@@ -40,7 +41,8 @@ CLONES static void OF(softmax_slope)(void *given, int64_t from, int64_t to) {
 CLONES static void OF(log_softmax_slope)(void *given, int64_t from, int64_t to) {
     const SoftmaxJob *job = given;
     for (npy_intp row = from; row < to; row++) {
-        const REAL *grad = (const REAL *)job->grad + row * job->count, *result = (const REAL *)job->result + row * job->count;
+        const REAL *grad = (const REAL *)job->grad + row * job->count,
+                   *result = (const REAL *)job->result + row * job->count;
         REAL *out = (REAL *)job->to + row * job->count;
         const REAL total = (REAL)OF(sum_row)(grad, job->count);
         EACH_ALONE for (npy_intp i = 0; i < job->count; i++) {
@@ -128,7 +130,8 @@ CLONES static void OF(group_norm_slopes)(void *given, int64_t from, int64_t to) 
     const GroupNormJob *job = given;
     const double count = (double)(job->channels * job->size);
     for (npy_intp group = from; group < to; group++) {
-        const REAL *weight = job->weight == NULL ? NULL : (const REAL *)job->weight + group % job->groups * job->channels;
+        const REAL *weight =
+            job->weight == NULL ? NULL : (const REAL *)job->weight + group % job->groups * job->channels;
         const REAL mean = ((const REAL *)job->mean)[group], rstd = ((const REAL *)job->rstd)[group];
         double along = 0, plain = 0;
         for (npy_intp c = 0; c < job->channels; c++) {
@@ -202,8 +205,8 @@ static void OF(batch_norm_slopes)(void *given, int64_t from, int64_t to) {
     }
 }
 
-/* Add each window's gradient at the index of its maximum, in some planes of zeros. Stops and sets `is_out_of_range` at a bad
- * index. Needs no GIL. */
+/* Add each window's gradient at the index of its maximum, in some planes of zeros. Stops and sets `is_out_of_range` at
+ * a bad index. Needs no GIL. */
 static void OF(max_pool_slope)(void *given, int64_t from, int64_t to) {
     PoolJob *job = given;
     for (npy_intp plane = from; plane < to; plane++) {

@@ -121,8 +121,8 @@ static PyObject *taken_in_order(Array *self, PyObject *dim, int is_kept, OrderJo
     return results;
 }
 
-/* The first `wanted` elements along a dimension, for topk and sort. Returns the tuple (values, indices); NULL without an
- * exception for others than `taken_in_order` takes. */
+/* The first `wanted` elements along a dimension, for topk and sort. Returns the tuple (values, indices); NULL without
+ * an exception for others than `taken_in_order` takes. */
 PyObject *first_in_order(Array *self, PyObject *dim, npy_intp wanted, int is_descending) {
     OrderJob job = {.taken = wanted, .is_descending = is_descending, .take = TAKE_FIRST};
     return taken_in_order(self, dim, 1, &job);

@@ -29,7 +29,8 @@ static int read_padding(PadJob *job, PyObject *padding, int ndim, const npy_intp
         job->sizes[i] = shape[ndim - 1 - i];
         job->counts[i] = job->sizes[i] + pads[2 * i] + pads[2 * i + 1];
         npy_intp most = job->sizes[i] - is_reflected;
-        if (job->sizes[i] < 1 || job->counts[i] < 1 || (is_reflected && (pads[2 * i] > most || pads[2 * i + 1] > most))) {
+        if (job->sizes[i] < 1 || job->counts[i] < 1 ||
+            (is_reflected && (pads[2 * i] > most || pads[2 * i + 1] > most))) {
             return 0;
         }
         total += job->counts[i];
@@ -123,7 +124,8 @@ static PyObject *handle_pad(const CompiledKernel *kernel, const KernelCall *call
     if (result != NULL) {
         job.from = PyArray_BYTES(self);
         job.to = PyArray_BYTES(result);
-        do_ranges(element_size(self) == 8 ? padded_8 : padded_4, &job, count_of(result) / job.counts[0], count_of(result));
+        do_ranges(element_size(self) == 8 ? padded_8 : padded_4, &job, count_of(result) / job.counts[0],
+                  count_of(result));
     }
     PyMem_RawFree(job.maps[0]);
     return (PyObject *)result;

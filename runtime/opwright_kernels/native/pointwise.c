@@ -110,7 +110,8 @@ static int is_dense_out(PyObject *out, const Array *first, const ElementwiseJob 
 /* Compute operands that are all ndarrays of one type number, dense ones directly and others by `walk_arrays`. Returns a
  * new reference to a new array or to `out`; NULL without an exception if they do not broadcast, or if `out` is no array
  * of that type. */
-static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObject *out, int type, ElementwiseJob *job) {
+static PyObject *run_arrays(const Elementwise *how, PyObject *const *args, PyObject *out, int type,
+                            ElementwiseJob *job) {
     job->arrays = how->arrays;
     job->is_watched = how->is_watched;
     job->size = type == NPY_DOUBLE ? sizeof(double) : sizeof(float);

@@ -48,7 +48,8 @@ ELEMENT REAL OF(tanh_gate)(REAL x) {
 /* Return nan_to_num(x): replacements for NaN and both infinities. A NaN replacement was not given: 0, the largest and
  * the lowest number. */
 ELEMENT REAL OF(without_nan)(REAL x, REAL nan, REAL high, REAL low) {
-    const REAL at_nan = nan != nan ? 0 : nan, at_high = high != high ? LARGEST : high, at_low = low != low ? -LARGEST : low;
+    const REAL at_nan = nan != nan ? 0 : nan, at_high = high != high ? LARGEST : high,
+               at_low = low != low ? -LARGEST : low;
     return x != x ? at_nan : x == (REAL)INFINITY ? at_high : x == -(REAL)INFINITY ? at_low : x;
 }
 

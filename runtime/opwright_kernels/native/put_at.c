@@ -1,5 +1,5 @@
-/* Writes by indices: `index_put`, where the indices are positions or masks, and `masked_scatter`. Positions are all looked
- * at before the first write; what Python has to refuse is left to it. */
+/* Writes by indices: `index_put`, where the indices are positions or masks, and `masked_scatter`. Positions are all
+ * looked at before the first write; what Python has to refuse is left to it. */
 
 #include "writes.h"
 
@@ -221,8 +221,8 @@ static int put_at_points(PutJob *job, const Chosen *chosen, const Array *target)
     return 1;
 }
 
-/* Have a job read the values, broadcast to the shape of the result: that of the target, where the indices' own stands for
- * the dimensions that they take, or before all others where these lie apart. Returns 0 if they do not fit. */
+/* Have a job read the values, broadcast to the shape of the result: that of the target, where the indices' own stands
+ * for the dimensions that they take, or before all others where these lie apart. Returns 0 if they do not fit. */
 static int read_values(PutJob *job, const Chosen *chosen, const Array *target, const Array *values) {
     const int front = chosen->is_apart ? 0 : chosen->items[0].dim;
     const int ndim = PyArray_NDIM(target);
@@ -262,8 +262,8 @@ static int read_values(PutJob *job, const Chosen *chosen, const Array *target, c
     return 1;
 }
 
-/* Put values at positions, in a target that is apart from all that is read. Returns 0, with nothing written, if Python has
- * to handle the call. */
+/* Put values at positions, in a target that is apart from all that is read. Returns 0, with nothing written, if Python
+ * has to handle the call. */
 static int put_values(Array *target, PyObject *indices, Array *values, Write write) {
     Chosen chosen;
     PutJob job;
@@ -315,14 +315,15 @@ static PyObject *handle_put_at(const CompiledKernel *kernel, const KernelCall *c
     } else if (source_is_apart((PyObject *)values, self) && indices_are_apart(call->args[1], self)) {
         target = (Array *)Py_NewRef(self);
     }
-    if (target != NULL && !put_values(target, call->args[1], values, call->args[3] == Py_True ? ACCUMULATE : OVERWRITE)) {
+    if (target != NULL &&
+        !put_values(target, call->args[1], values, call->args[3] == Py_True ? ACCUMULATE : OVERWRITE)) {
         Py_CLEAR(target);
     }
     return (PyObject *)target;
 }
 
-/* masked_scatter(self, mask, source, out=…) in place, of dense arrays. Returns `out`; NULL without an exception if Python
- * has to handle the call. */
+/* masked_scatter(self, mask, source, out=…) in place, of dense arrays. Returns `out`; NULL without an exception if
+ * Python has to handle the call. */
 static PyObject *handle_masked_scatter(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *target = call->count == 3 ? written_in_place(call) : NULL;

@@ -162,7 +162,8 @@ static Array *new_result(const Array *self, const Over *over, int is_kept, int t
 
 /* Return a new array for what is reduced of an array with elements, and fill the job; NULL with an exception. `rows` is
  * the array, or a copy in order, which the caller releases once the job is done. */
-static Array *new_reduced(Array *self, const Over *over, int is_kept, int result_type, ReductionJob *job, Array **rows) {
+static Array *new_reduced(Array *self, const Over *over, int is_kept, int result_type, ReductionJob *job,
+                          Array **rows) {
     *rows = over->is_behind ? (Array *)Py_NewRef(self) : ordered(self, over);
     Array *result = *rows == NULL ? NULL : new_result(self, over, is_kept, result_type);
     if (result == NULL) {
@@ -351,9 +352,9 @@ typedef struct {
     int is_root, has_means;
 } Spread;
 
-/* variance(self, dim, correction, keepdim), `deviation`, its square root, and either with the means. Returns a new array,
- * or a tuple of two; NULL without an exception as `handle_reduction`, if a mean is not finite, no degrees of freedom are
- * left, or rows are long whose means are wanted, too. */
+/* variance(self, dim, correction, keepdim), `deviation`, its square root, and either with the means. Returns a new
+ * array, or a tuple of two; NULL without an exception as `handle_reduction`, if a mean is not finite, no degrees of
+ * freedom are left, or rows are long whose means are wanted, too. */
 static PyObject *handle_variance(const CompiledKernel *kernel, const KernelCall *call) {
     const Spread *how = kernel->how;
     double correction = 1;

@@ -110,6 +110,7 @@ CLONES static void OF(variance)(void *given, int64_t from, int64_t to) {
 CLONES static void OF(length)(void *given, int64_t from, int64_t to) {
     const ReductionJob *job = given;
     for (npy_intp row = from; row < to; row++) {
-        ((REAL *)job->to)[row] = OF(sqrt)((REAL)OF(spread_row)((const REAL *)job->from + row * job->count, job->count, 0));
+        ((REAL *)job->to)[row] =
+            OF(sqrt)((REAL)OF(spread_row)((const REAL *)job->from + row * job->count, job->count, 0));
     }
 }

@@ -204,8 +204,8 @@ static PyObject *handle_resize(const CompiledKernel *kernel, const KernelCall *c
     return resized(&job, way, self, job.space + 2, shape);
 }
 
-/* Return a new tensor of a gradient whose dimensions before those of space are those of `shape`; NULL without an exception
- * where they are not, or for a gradient that is not dense. */
+/* Return a new tensor of a gradient whose dimensions before those of space are those of `shape`; NULL without an
+ * exception where they are not, or for a gradient that is not dense. */
 static PyObject *gradient_of(ResizeJob *job, const Way *way, PyObject *tensor, int ndim, const npy_intp *shape,
                              const double *scales, int align_corners) {
     PyObject *arrays[1], *made = NULL;
@@ -268,8 +268,8 @@ static PyObject *handle_adaptive(const CompiledKernel *kernel, const KernelCall 
     return gradient_of(&job, kernel->how, call->args[0], ndim, shape, scales, 0);
 }
 
-/* _adaptive_avg_pool2d_backward(grad_output, self), and of volumes. Returns a new tensor; NULL without an exception unless
- * the fast path takes both, and their dimensions but the last are the same. */
+/* _adaptive_avg_pool2d_backward(grad_output, self), and of volumes. Returns a new tensor; NULL without an exception
+ * unless the fast path takes both, and their dimensions but the last are the same. */
 static PyObject *handle_adaptive_backward(const CompiledKernel *kernel, const KernelCall *call) {
     const Way *way = kernel->how;
     ResizeJob job = {.space = way->dims};

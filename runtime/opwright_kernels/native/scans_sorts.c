@@ -75,10 +75,16 @@ static PyObject *first_of(Array *self, npy_intp wanted, int is_largest) {
     PyObject *results = NULL;
     if (values != NULL && indices != NULL) {
         FirstJob job = {
-            PyArray_BYTES(self), PyArray_BYTES(values), (int64_t *)PyArray_BYTES(indices), count_of(self) / count, count, wanted,
+            PyArray_BYTES(self),
+            PyArray_BYTES(values),
+            (int64_t *)PyArray_BYTES(indices),
+            count_of(self) / count,
+            count,
+            wanted,
             is_largest,
         };
-        do_ranges(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, job.rows, count_of(self));
+        do_ranges(PyArray_TYPE(self) == NPY_DOUBLE ? first_of_rows_f64 : first_of_rows_f32, &job, job.rows,
+                  count_of(self));
         results = PyTuple_Pack(2, values, indices);
     }
     Py_XDECREF(values);
@@ -86,13 +92,15 @@ static PyObject *first_of(Array *self, npy_intp wanted, int is_largest) {
     return results;
 }
 
-/* topk(self, k, dim, largest, sorted) of 1 to MOST_FIRST elements along the last dimension, or of short rows along another. Returns the tuple (values,
- * indices); NULL without an exception for others, and unless self is dense float32 or float64. */
+/* topk(self, k, dim, largest, sorted) of 1 to MOST_FIRST elements along the last dimension, or of short rows along
+ * another. Returns the tuple (values, indices); NULL without an exception for others, and unless self is dense float32
+ * or float64. */
 static PyObject *handle_topk(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     double number;
     Array *self = call->count == 5 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
-    if (self == NULL || count_of(self) == 0 || !PyLong_CheckExact(call->args[1]) || !read_number(call->args[1], &number) || !PyBool_Check(call->args[3])) {
+    if (self == NULL || count_of(self) == 0 || !PyLong_CheckExact(call->args[1]) ||
+        !read_number(call->args[1], &number) || !PyBool_Check(call->args[3])) {
         return NULL;
     }
     npy_intp wanted = (npy_intp)number;

@@ -1,5 +1,5 @@
-/* Elements at positions of an index that may be smaller than the arrays: gather, scatter, index_copy, index_fill, put and
- * take, and sums and products at positions. Indices out of range are left to the Python. */
+/* Elements at positions of an index that may be smaller than the arrays: gather, scatter, index_copy, index_fill, put
+ * and take, and sums and products at positions. Indices out of range are left to the Python. */
 
 #include "writes.h"
 
@@ -24,8 +24,8 @@ typedef struct {
     int is_out_of_range;
 } Walk;
 
-/* Define a walk on to the next elements that runs STEP for each, with the pointers `there` and `here`. It stops and sets
- * `is_out_of_range` at a bad index. Returns nothing. */
+/* Define a walk on to the next elements that runs STEP for each, with the pointers `there` and `here`. It stops and
+ * sets `is_out_of_range` at a bad index. Returns nothing. */
 #define WALK(NAME, STEP)                                                                                               \
     static void NAME(void *given, int64_t first, int64_t end) {                                                        \
         Walk *job = given;                                                                                             \
@@ -35,7 +35,7 @@ typedef struct {
         for (int64_t i = first; i < end && !job->is_out_of_range; i++) {                                               \
             int64_t position = *(const int64_t *)index;                                                                \
             position += position < 0 ? job->from_end : 0;                                                              \
-            if (position < 0 || position >= job->size) {                                                                     \
+            if (position < 0 || position >= job->size) {                                                               \
                 job->is_out_of_range = 1;                                                                              \
                 return;                                                                                                \
             }                                                                                                          \
@@ -127,8 +127,8 @@ static int begin(Walk *job, Array *array, int axis, const Array *index, int ndim
     return 1;
 }
 
-/* Have the walk read a source: an array of the type that is as large as the index or larger, one without dimensions, or a
- * number that the type holds. Returns 0 for any other. */
+/* Have the walk read a source: an array of the type that is as large as the index or larger, one without dimensions, or
+ * a number that the type holds. Returns 0 for any other. */
 static int read_source(Walk *job, PyObject *source, int type) {
     double number;
     Array *array = plain_array(source, type);
@@ -168,8 +168,8 @@ static int read_source(Walk *job, PyObject *source, int type) {
     return isfinite(job->number.f32) || !isfinite(number);
 }
 
-/* Return what a call that writes begins with: the array itself where it is written in place, of any strides, else one that
- * is dense; borrowed, or NULL. */
+/* Return what a call that writes begins with: the array itself where it is written in place, of any strides, else one
+ * that is dense; borrowed, or NULL. */
 static Array *start_of(const KernelCall *call) {
     return call->out == NULL ? any_plain_array(call->args[0]) : written_in_place(call);
 }
@@ -187,8 +187,8 @@ static int are_inside(const Walk *job, const Array *index) {
     return signs >> 63 == 0;
 }
 
-/* Do what a walk does by the loops of dense arrays, or of slices. Returns 0, with nothing written, unless the arrays and the
- * index have the shapes for it. */
+/* Do what a walk does by the loops of dense arrays, or of slices. Returns 0, with nothing written, unless the arrays
+ * and the index have the shapes for it. */
 static int walked_dense(const Walk *job, Step step, Array *target, Array *index, PyObject *source) {
     const int is_sliced = PyArray_NDIM(index) == 1 && job->ndim > 1;
     ScatterJob dense = {.from = job->here, .to = job->there, .outer = 1, .inner = 1, .from_end = job->from_end};
@@ -225,8 +225,10 @@ static int walked_dense(const Walk *job, Step step, Array *target, Array *index,
 }
 
 /* Walk with what is there in a copy of an array, or in the array that the call writes to. Returns it; NULL without an
- * exception, and nothing written, if an index was out of range or memory is shared, with one where there is no memory. */
-static PyObject *walked_copy(Walk *job, Step step, Array *self, const KernelCall *call, Array *index, PyObject *source) {
+ * exception, and nothing written, if an index was out of range or memory is shared, with one where there is no memory.
+ */
+static PyObject *walked_copy(Walk *job, Step step, Array *self, const KernelCall *call, Array *index,
+                             PyObject *source) {
     if (!are_inside(job, index)) {
         return NULL;
     }
@@ -266,7 +268,8 @@ static int has_source_shape(const Array *source, int ndim, const npy_intp *shape
 }
 
 /* Put, add or multiply at positions: of an index alike in dimensions, or of one of one dimension for slices where
- * `is_sliced`; negative ones count from the end if it `counts_back`. Returns a new array; NULL without an exception if Python must compute it. */
+ * `is_sliced`; negative ones count from the end if it `counts_back`. Returns a new array; NULL without an exception if
+ * Python must compute it. */
 static PyObject *scattered(const KernelCall *call, Step step, int is_sliced, int counts_back) {
     Walk job;
     Array *self = start_of(call);
@@ -310,8 +313,8 @@ static PyObject *handle_slices(const CompiledKernel *kernel, const KernelCall *c
     return is_of_four && is_array != is_fill ? scattered(call, PUT, 1, is_fill) : NULL;
 }
 
-/* scatter_reduced(self, dim, index, src, reduce), and scatter_reduce with what stands in self: sums, products and extremes. Returns
- * as `scattered`. */
+/* scatter_reduced(self, dim, index, src, reduce), and scatter_reduce with what stands in self: sums, products and
+ * extremes. Returns as `scattered`. */
 static PyObject *handle_reduced(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     const char *word = call->count >= 5 && PyUnicode_Check(call->args[4]) ? PyUnicode_AsUTF8(call->args[4]) : NULL;

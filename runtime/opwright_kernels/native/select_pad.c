@@ -158,7 +158,8 @@ static PyObject *masked(Array *self, Array *mask) {
 
 /* take_at(self, indices), where one dimension has an index and None stands for the others, or one mask stands for the
  * first dimensions. Returns a new array; NULL
- * without an exception unless self is dense with elements, and the index dense int64 in range, without negative ones. */
+ * without an exception unless self is dense with elements, and the index dense int64 in range, without negative ones.
+ */
 static PyObject *handle_take_at(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     Array *self = call->count == 2 && call->out == NULL ? plain_bytes(call->args[0]) : NULL, *index = NULL;
@@ -261,8 +262,8 @@ static int read_borders(PyObject *pad, const Array *self, PaddingJob *job, npy_i
     return grown > 0;
 }
 
-/* constant_pad(self, pad, value). Returns a new array; NULL without an exception for a value of another type, a negative
- * border, and unless self is dense with elements. */
+/* constant_pad(self, pad, value). Returns a new array; NULL without an exception for a value of another type, a
+ * negative border, and unless self is dense with elements. */
 static PyObject *handle_constant_pad(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     char element[16] = {0};

@@ -31,7 +31,8 @@ typedef struct {
     double *most, *total;
 } LongSoftmaxJob;
 
-/* Return how many strips of BESIDE rows beside each other there are, the last of fewer; rows of neighbours are one each. */
+/* Return how many strips of BESIDE rows beside each other there are, the last of fewer; rows of neighbours are one
+ * each. */
 static npy_intp strips_of(npy_intp inner) {
     return (inner + BESIDE - 1) / BESIDE;
 }

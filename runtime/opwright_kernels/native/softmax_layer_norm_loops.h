@@ -128,7 +128,8 @@ CLONES static void OF(logs_of_pieces)(void *given, int64_t from, int64_t to) {
 }
 
 /* Write (x - mean) * rstd * weight + bias for one row; weight, bias or both may be NULL. */
-ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const REAL *weight, const REAL *bias, npy_intp count) {
+ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const REAL *weight, const REAL *bias,
+                           npy_intp count) {
     if (weight != NULL && bias != NULL) {
         EACH_ALONE for (npy_intp i = 0; i < count; i++) {
             out[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
@@ -144,8 +145,8 @@ ELEMENT void OF(scale_row)(REAL *out, const REAL *x, REAL mean, REAL rstd, const
     }
 }
 
-/* Write mean and rstd of some rows, and their elements (x - mean) * rstd * weight + bias. A weight is of each element, or
- * of `inner` elements at a time. Needs no GIL. */
+/* Write mean and rstd of some rows, and their elements (x - mean) * rstd * weight + bias. A weight is of each element,
+ * or of `inner` elements at a time. Needs no GIL. */
 CLONES static void OF(normalize_rows)(void *given, int64_t from, int64_t to) {
     const NormJob *job = given;
     const npy_intp count = job->count;

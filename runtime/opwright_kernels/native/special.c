@@ -92,7 +92,8 @@ static int is_long(PyObject *object) {
     return (is_array_of(object, NPY_FLOAT) || is_array_of(object, NPY_DOUBLE)) && count_of((Array *)object) > BLOCK;
 }
 
-/* zeta(self, other), xlog1py, sinc. Returns as `handle_elementwise`; NULL without an exception, too, for long operands. */
+/* zeta(self, other), xlog1py, sinc. Returns as `handle_elementwise`; NULL without an exception, too, for long operands.
+ */
 static PyObject *handle_short(const CompiledKernel *kernel, const KernelCall *call) {
     for (int i = 0; i < 2 && i < call->count; i++) {
         if (is_long(call->args[i])) {

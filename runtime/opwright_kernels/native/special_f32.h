@@ -1,5 +1,6 @@
 /* Special functions of float: one polynomial each, without a branch. The coefficients and steps are those of
- * `opwright_kernels/elementwise/single_precision.py`, so that values are the same but for the last digits of exp and log. */
+ * `opwright_kernels/elementwise/single_precision.py`, so that values are the same but for the last digits of exp and
+ * log. */
 
 #ifndef OPWRIGHT_KERNELS_SPECIAL_F32_H
 #define OPWRIGHT_KERNELS_SPECIAL_F32_H

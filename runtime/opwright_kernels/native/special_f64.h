@@ -50,7 +50,8 @@ static inline double normal_quantile(double distance, double tail) {
         return tail == 0.0 ? copysign(INFINITY, distance) : NAN;
     }
     const double root = sqrt(-log(tail));
-    const double found = root <= 5.0 ? RATIO(SPECIAL_QUANTILE_TAIL, root - 1.6) : RATIO(SPECIAL_QUANTILE_FAR, root - 5.0);
+    const double found =
+        root <= 5.0 ? RATIO(SPECIAL_QUANTILE_TAIL, root - 1.6) : RATIO(SPECIAL_QUANTILE_FAR, root - 5.0);
     return copysign(found, distance);
 }
 

@@ -6,8 +6,8 @@
 #define SUM_BLOCK 4096
 #endif
 
-/* Return the sum of COLUMNS numbers in double, added pairwise: one half to the other. Each step has variables of its own,
- * so that they stay in registers, here and below. */
+/* Return the sum of COLUMNS numbers in double, added pairwise: one half to the other. Each step has variables of its
+ * own, so that they stay in registers, here and below. */
 ELEMENT double OF(of_columns)(const REAL *columns) {
     double halves[COLUMNS / 2], quarters[COLUMNS / 4], eighths[COLUMNS / 8];
     for (int j = 0; j < COLUMNS / 2; j++) {

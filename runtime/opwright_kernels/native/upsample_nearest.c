@@ -4,8 +4,8 @@
 
 #define MOST_SPACE 3
 
-/* Images of up to three dimensions of space; those that are not there have size 1. `at`: which element of the image each
- * one of the result is, for each dimension. */
+/* Images of up to three dimensions of space; those that are not there have size 1. `at`: which element of the image
+ * each one of the result is, for each dimension. */
 typedef struct {
     const char *from;
     char *to;
@@ -64,7 +64,8 @@ static void find_elements(npy_intp *at, npy_intp size, npy_intp wanted, double s
 static int read_sizes(ResizeJob *job, const Array *self, PyObject *given, npy_intp *shape) {
     const int space = count_of_sequence(given), ndim = PyArray_NDIM(self);
     npy_intp values[MOST_SPACE], count = PyArray_DIM(self, 0);
-    if (space < 1 || space > MOST_SPACE || ndim != space + 2 || !read_ints(given, values, space) || count_of(self) == 0) {
+    if (space < 1 || space > MOST_SPACE || ndim != space + 2 || !read_ints(given, values, space) ||
+        count_of(self) == 0) {
         return 0;
     }
     job->images = (shape[0] = PyArray_DIM(self, 0)) * (shape[1] = PyArray_DIM(self, 1));
@@ -81,9 +82,9 @@ static int read_sizes(ResizeJob *job, const Array *self, PyObject *given, npy_in
     return space;
 }
 
-/* upsample_nearest(self, output_size, *scales) and upsample_nearest_exact. Returns a new array; NULL without an exception
- * unless self is dense, with elements of at most 8 bytes, and each scale is None or a number; with one if memory runs
- * out. */
+/* upsample_nearest(self, output_size, *scales) and upsample_nearest_exact. Returns a new array; NULL without an
+ * exception unless self is dense, with elements of at most 8 bytes, and each scale is None or a number; with one if
+ * memory runs out. */
 static PyObject *handle_upsample(const CompiledKernel *kernel, const KernelCall *call) {
     ResizeJob job;
     npy_intp shape[MOST_SPACE + 2];

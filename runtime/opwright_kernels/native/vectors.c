@@ -33,14 +33,15 @@ NORM(norm_f32, float, sqrtf, powf)
 NORM(norm_f64, double, sqrt, pow)
 
 /* Write the norm of the difference of two rows of an array's type. */
-static void put_norm(const Array *first, npy_intp a, const Array *second, npy_intp b, double p, Array *to, npy_intp at) {
+static void put_norm(const Array *first, npy_intp a, const Array *second, npy_intp b, double p, Array *to,
+                     npy_intp at) {
     const npy_intp count = PyArray_DIM(first, PyArray_NDIM(first) - 1);
     if (PyArray_TYPE(first) == NPY_DOUBLE) {
-        ((double *)PyArray_DATA(to))[at] =
-            norm_f64((const double *)PyArray_DATA(first) + a * count, (const double *)PyArray_DATA(second) + b * count, count, p);
+        ((double *)PyArray_DATA(to))[at] = norm_f64((const double *)PyArray_DATA(first) + a * count,
+                                                    (const double *)PyArray_DATA(second) + b * count, count, p);
     } else {
-        ((float *)PyArray_DATA(to))[at] =
-            norm_f32((const float *)PyArray_DATA(first) + a * count, (const float *)PyArray_DATA(second) + b * count, count, p);
+        ((float *)PyArray_DATA(to))[at] = norm_f32((const float *)PyArray_DATA(first) + a * count,
+                                                   (const float *)PyArray_DATA(second) + b * count, count, p);
     }
 }
 
@@ -91,7 +92,8 @@ static PyObject *handle_pairs(const CompiledKernel *kernel, const KernelCall *ca
     double p;
     Array *self = call->count == 2 && call->out == NULL ? plain_floats(call->args[0]) : NULL;
     if (self == NULL || PyArray_NDIM(self) != 2 || count_of(self) == 0 || PyArray_DIM(self, 0) < 2 ||
-        count_of(self) > MOST_SUMMED || count_of(self) * PyArray_DIM(self, 0) > MOST_SUMMED || !read_order(call->args[1], &p)) {
+        count_of(self) > MOST_SUMMED || count_of(self) * PyArray_DIM(self, 0) > MOST_SUMMED ||
+        !read_order(call->args[1], &p)) {
         return NULL;
     }
     const npy_intp rows = PyArray_DIM(self, 0);
@@ -159,7 +161,8 @@ static PyObject *handle_diag_embed(const CompiledKernel *kernel, const KernelCal
         return NULL;
     }
     npy_intp shape[NPY_MAXDIMS];
-    const npy_intp length = PyArray_DIM(self, ndim - 1), shift = (npy_intp)offset, size = length + (shift < 0 ? -shift : shift);
+    const npy_intp length = PyArray_DIM(self, ndim - 1), shift = (npy_intp)offset,
+                   size = length + (shift < 0 ? -shift : shift);
     for (int i = 0; i < ndim - 1; i++) {
         shape[i] = PyArray_DIM(self, i);
     }

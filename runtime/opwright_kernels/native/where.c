@@ -18,8 +18,8 @@ typedef struct {
 /* Elements of a block; threads are given whole ones. */
 #define BLOCK 4096
 
-/* Define a loop of `where` for elements of one size: the result gets elements of `first` where the mask is true, else of
- * `second`. Returns nothing. */
+/* Define a loop of `where` for elements of one size: the result gets elements of `first` where the mask is true, else
+ * of `second`. Returns nothing. */
 #define CHOOSE(NAME, TYPE)                                                                                             \
     CLONES static void NAME(void *given, int64_t from, int64_t to) {                                                   \
         const ChoiceJob *job = given;                                                                                  \

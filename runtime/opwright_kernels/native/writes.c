@@ -33,8 +33,8 @@ static int is_nested(const Array *array) {
     return 1;
 }
 
-/* Return the array that a call writes to, if that is its first operand, with elements that all lie apart: borrowed; NULL
- * for any other. */
+/* Return the array that a call writes to, if that is its first operand, with elements that all lie apart: borrowed;
+ * NULL for any other. */
 Array *written_in_place(const KernelCall *call) {
     Array *target = (Array *)call->out;
     if (target == NULL || call->count == 0 || call->args[0] != call->out || Py_TYPE(target) != &PyArray_Type ||
@@ -117,8 +117,8 @@ PUTS(add_f32, float, *t += *f)
 PUTS(add_f64, double, *t += *f)
 PUTS(add_i64, uint64_t, *t += *f)
 
-/* Find the loops for a target, and begin a job without dimensions, whose one block lies where the target begins. Returns 0
- * if there are none. */
+/* Find the loops for a target, and begin a job without dimensions, whose one block lies where the target begins.
+ * Returns 0 if there are none. */
 int find_put(PutJob *job, Array *target, Write write) {
     const int type = PyArray_TYPE(target);
     job->put = type == NPY_FLOAT ? add_f32 : type == NPY_DOUBLE ? add_f64 : type == NPY_INT64 ? add_i64 : NULL;
@@ -161,7 +161,8 @@ int add_block_dim(PutJob *job, npy_intp size, npy_intp to, npy_intp from) {
     return size > 0;
 }
 
-/* Have the block be a whole target, the largest steps first; `from` are the source's. Returns whether it has elements. */
+/* Have the block be a whole target, the largest steps first; `from` are the source's. Returns whether it has elements.
+ */
 int add_block(PutJob *job, Array *target, const npy_intp *from) {
     const int ndim = PyArray_NDIM(target);
     int order[NPY_MAXDIMS], is_full = 1;
@@ -201,7 +202,8 @@ void run_put(PutJob *job) {
     }
 }
 
-/* Write a source of the target's dtype, broadcast to its shape, that lies apart from it. Returns 0 if it does not fit. */
+/* Write a source of the target's dtype, broadcast to its shape, that lies apart from it. Returns 0 if it does not fit.
+ */
 int put_broadcast(Array *target, Array *source) {
     PutJob job;
     const int ndim = PyArray_NDIM(target), fewer = ndim - PyArray_NDIM(source);

@@ -22,8 +22,8 @@ typedef struct {
 
 static Bucket buckets[BUCKETS];
 
-/* Which arrays are large, in bytes; how many of them are pooled at most, of one dtype and shape and of all, and how many
- * bytes together. */
+/* Which arrays are large, in bytes; how many of them are pooled at most, of one dtype and shape and of all, and how
+ * many bytes together. */
 #define LARGE_FROM 65536
 #define MOST_ALIKE 8
 #define MOST_LARGE 48
@@ -85,8 +85,9 @@ static PyArrayObject *take_large(int at) {
     return array;
 }
 
-/* Pool a large array, in the place of the oldest ones where there are too many; one of which there are enough is freed, as
- * those are that NumPy made and nobody takes: its memory, which the cache has, is the next one's. Takes the reference. */
+/* Pool a large array, in the place of the oldest ones where there are too many; one of which there are enough is freed,
+ * as those are that NumPy made and nobody takes: its memory, which the cache has, is the next one's. Takes the
+ * reference. */
 static void pool_large(PyArrayObject *array, npy_intp bytes) {
     int alike = 0;
     for (int at = 0; at < large.count; at++) {
@@ -147,8 +148,8 @@ static int is_alone(PyObject *object) {
     return Py_TYPE(object) == core.array && is_only_reference(object) && !has_weak_references(object);
 }
 
-/* Return what has the memory of an array that is given up: of a view, as a product of matrices is behind the result that
- * a layer shows, the base that nobody else has. Takes the reference, and returns one. */
+/* Return what has the memory of an array that is given up: of a view, as a product of matrices is behind the result
+ * that a layer shows, the base that nobody else has. Takes the reference, and returns one. */
 static PyObject *memory_of(PyObject *object) {
     PyObject *base = is_alone(object) ? PyArray_BASE((PyArrayObject *)object) : NULL;
     if (base == NULL || !is_alone(base)) {

@@ -76,7 +76,8 @@ int array_is_real(PyObject *array) {
     return !PyArray_ISCOMPLEX((PyArrayObject *)array);
 }
 
-/* Whether elements are floating-point or complex numbers; -1 for types that NumPy did not bring, of which Python knows. */
+/* Whether elements are floating-point or complex numbers; -1 for types that NumPy did not bring, of which Python knows.
+ */
 int array_is_inexact(PyObject *object) {
     int type = PyArray_TYPE((PyArrayObject *)object);
     return PyTypeNum_ISUSERDEF(type) ? -1 : PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type);
@@ -117,7 +118,8 @@ PyObject *array_whole_base(PyObject *view, PyObject *other) {
     PyArrayObject *array = (PyArrayObject *)view;
     PyObject *base = PyArray_BASE(array);
     if (base == NULL || Py_TYPE(base) != core.array || Py_REFCNT(base) != 2 || !is_only_reference(view) ||
-        other == NULL || Py_TYPE(other) != core.array || PyArray_BASE((PyArrayObject *)other) != base || Py_REFCNT(other) != 2) {
+        other == NULL || Py_TYPE(other) != core.array || PyArray_BASE((PyArrayObject *)other) != base ||
+        Py_REFCNT(other) != 2) {
         return NULL; /* the other view is the base's and its storage's */
     }
     PyArrayObject *whole = (PyArrayObject *)base;
@@ -134,12 +136,14 @@ int array_is_alone_with(PyObject *view, PyObject *other) {
         !is_only_reference(view) || PyArray_BASE((PyArrayObject *)base) != NULL) {
         return 0;
     }
-    return base == other ? Py_REFCNT(base) == 3
-                         : PyArray_BASE((PyArrayObject *)other) == base && Py_REFCNT(base) == 2 && Py_REFCNT(other) == 2;
+    return base == other
+               ? Py_REFCNT(base) == 3
+               : PyArray_BASE((PyArrayObject *)other) == base && Py_REFCNT(base) == 2 && Py_REFCNT(other) == 2;
 }
 
-/* Return the elements of a row-major array as a matrix, or three dimensions of matrices, which are turned then where that is
- * wanted: a new view of these sizes. NULL without an exception for other arrays, and other numbers of elements. */
+/* Return the elements of a row-major array as a matrix, or three dimensions of matrices, which are turned then where
+ * that is wanted: a new view of these sizes. NULL without an exception for other arrays, and other numbers of elements.
+ */
 PyObject *array_as_matrices(PyObject *object, int ndim, const Py_ssize_t *sizes, int is_turned) {
     PyArrayObject *array = (PyArrayObject *)object;
     npy_intp shape[3] = {0};
@@ -211,7 +215,8 @@ int array_is_writable(PyObject *object, Py_ssize_t most) {
     return PyArray_ISCARRAY(array) && PyArray_SIZE(array) <= most;
 }
 
-/* Whether two arrays, one of which may be no array but NULL, lie in memory that one object has, and are not one array. */
+/* Whether two arrays, one of which may be no array but NULL, lie in memory that one object has, and are not one array.
+ */
 int arrays_share_owner(PyObject *first, PyObject *second) {
     if (first == NULL || second == NULL || first == second) {
         return 0;

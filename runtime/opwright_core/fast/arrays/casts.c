@@ -165,7 +165,8 @@ int read_reduced(const PyArray_Descr *dtype, Reduced *reduced) {
 static void work_cast(void *given, int64_t from, int64_t to) {
     const CastJob *job = given;
     const npy_intp left = job->count - from * CAST_BLOCK, some = (to - from) * CAST_BLOCK;
-    char *data[2] = {job->data[0] + from * CAST_BLOCK * job->sizes[0], job->data[1] + from * CAST_BLOCK * job->sizes[1]};
+    char *data[2] = {job->data[0] + from * CAST_BLOCK * job->sizes[0],
+                     job->data[1] + from * CAST_BLOCK * job->sizes[1]};
     job->cast(data, left < some ? left : some);
 }
 
@@ -173,7 +174,10 @@ static void work_cast(void *given, int64_t from, int64_t to) {
 static PyObject *cast_by_loop(Array *array, PyArray_Descr *dtype, DenseLoop cast) {
     Array *result = new_of(dtype, PyArray_NDIM(array), PyArray_DIMS(array));
     if (result != NULL) {
-        CastJob job = {{PyArray_BYTES(array), PyArray_BYTES(result)}, count_of(array), cast, {element_size(array), element_size(result)}};
+        CastJob job = {{PyArray_BYTES(array), PyArray_BYTES(result)},
+                       count_of(array),
+                       cast,
+                       {element_size(array), element_size(result)}};
         do_ranges(work_cast, &job, (job.count + CAST_BLOCK - 1) / CAST_BLOCK, job.count);
     }
     return (PyObject *)result;

@@ -1,5 +1,5 @@
-/* Arrays of libraries whose types offer DLPack's C exchange API: taken as arrays of NumPy on the same memory, and results
- * given back as arrays of the library. What is not common is left to Python (`opwright.other_arrays`). */
+/* Arrays of libraries whose types offer DLPack's C exchange API: taken as arrays of NumPy on the same memory, and
+ * results given back as arrays of the library. What is not common is left to Python (`opwright.other_arrays`). */
 
 #include "exchange.h"
 #include "array_pool.h"
@@ -43,8 +43,8 @@ static int dtype_of_array(PyArrayObject *array) {
     return -1;
 }
 
-/* Return a new array on the memory of a tensor of DLPack, which keeps its owner; NULL without an exception where NumPy has
- * no such array. */
+/* Return a new array on the memory of a tensor of DLPack, which keeps its owner; NULL without an exception where NumPy
+ * has no such array. */
 PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
     const int at = dtype_of(tensor);
     if (at < 0 || tensor->device_type != DLPACK_CPU || tensor->ndim > NPY_MAXDIMS ||
@@ -65,7 +65,8 @@ PyObject *array_on(const DLTensor *tensor, PyObject *owner, int flags) {
     return array;
 }
 
-/* Return a new array of a dtype in the words of DLPack, not filled; NULL without an exception if NumPy has no such dtype. */
+/* Return a new array of a dtype in the words of DLPack, not filled; NULL without an exception if NumPy has no such
+ * dtype. */
 PyObject *array_like(const DLTensor *tensor) {
     const int at = dtype_of(tensor);
     return at < 0 ? NULL : PyArray_SimpleNew(tensor->ndim, (const npy_intp *)tensor->shape, dtypes[at].type);
@@ -100,8 +101,8 @@ static PyObject *shell_on(Exchange *exchange, const DLTensor *tensor, PyObject *
     return (PyObject *)array;
 }
 
-/* Return the array that Python makes of a tensor of PyTorch; NULL without an exception if it refuses, and for one without
- * elements. */
+/* Return the array that Python makes of a tensor of PyTorch; NULL without an exception if it refuses, and for one
+ * without elements. */
 static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
     PyObject *array = PyObject_CallOneArg(exchange->numpy, value);
     if (array != NULL && (!PyArray_CheckExact(array) || !PyArray_ISBEHAVED((PyArrayObject *)array) ||
@@ -112,8 +113,8 @@ static PyObject *taken_by_numpy(const Exchange *exchange, PyObject *value) {
     return array;
 }
 
-/* Return an array on the memory of a value, which it keeps, a new reference; NULL without an exception where Python has to
- * take it: it is recorded, on another device, or of a dtype that NumPy has not. */
+/* Return an array on the memory of a value, which it keeps, a new reference; NULL without an exception where Python has
+ * to take it: it is recorded, on another device, or of a dtype that NumPy has not. */
 PyObject *exchange_take(Exchange *exchange, PyObject *value) {
     DLTensor tensor;
     if (exchange_is_uncommon(exchange, value)) {
@@ -138,9 +139,8 @@ PyObject *exchange_take(Exchange *exchange, PyObject *value) {
  * longer to make and free one. Takes the reference. */
 void exchange_drop(Exchange *exchange, PyObject *object) {
     PyArrayObject_fields *array = (PyArrayObject_fields *)object;
-    if (is_only_reference(object) && exchange->numpy == NULL && PyArray_CheckExact(object) && array->weakreflist == NULL &&
-        array->base != NULL &&
-        array->nd > 0 && exchange->shells_count < MOST_SHELLS &&
+    if (is_only_reference(object) && exchange->numpy == NULL && PyArray_CheckExact(object) &&
+        array->weakreflist == NULL && array->base != NULL && array->nd > 0 && exchange->shells_count < MOST_SHELLS &&
         (array->flags & ~(NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS)) == SHELL_FLAGS) {
         array->data = NULL;
         exchange->shells[exchange->shells_count++] = object;
@@ -205,8 +205,8 @@ static void delete_copied(ManagedTensor *self) {
     PyMem_RawFree(self);
 }
 
-/* Return a tensor of DLPack on a copy of a small array that nobody else has, as NumPy makes one; NULL without an exception
- * for any other. */
+/* Return a tensor of DLPack on a copy of a small array that nobody else has, as NumPy makes one; NULL without an
+ * exception for any other. */
 static ManagedTensor *copied_tensor(PyArrayObject *array) {
     const npy_intp bytes = array_pool_bytes((PyObject *)array);
     const int at = bytes > 0 && bytes <= SMALL_BYTES ? dtype_of_array(array) : -1;
@@ -234,7 +234,8 @@ static PyObject *given_by_python(PyObject *like, PyObject *result) {
 
 /* Return a result as PyTorch makes a tensor of an array. Takes the reference. */
 static PyObject *given_by_numpy(const Exchange *exchange, PyObject *like, PyObject *result) {
-    PyObject *given = PyArray_ISBEHAVED((PyArrayObject *)result) ? PyObject_CallOneArg(exchange->from_numpy, result) : NULL;
+    PyObject *given =
+        PyArray_ISBEHAVED((PyArrayObject *)result) ? PyObject_CallOneArg(exchange->from_numpy, result) : NULL;
     if (given == NULL) { /* it has no such dtype, or strides below 0 */
         PyErr_Clear();
         return given_by_python(like, result);
@@ -243,8 +244,8 @@ static PyObject *given_by_numpy(const Exchange *exchange, PyObject *like, PyObje
     return given;
 }
 
-/* Return a result for the caller, whose arrays are like `like`: an array of the library for an array. Takes the reference
- * to the result; NULL is the failure of who made it. */
+/* Return a result for the caller, whose arrays are like `like`: an array of the library for an array. Takes the
+ * reference to the result; NULL is the failure of who made it. */
 PyObject *exchange_give(const Exchange *exchange, PyObject *like, PyObject *result) {
     if (result != NULL && PyArray_IsScalar(result, Generic)) {
         Py_SETREF(result, PyArray_FromScalar(result, NULL));

@@ -53,7 +53,8 @@ typedef struct {
     const PyGetSetDef *requires_grad;
     PyCFunction is_neg;
     PyObject *levels;          /* a dict: PyTorch's `_current_level` of forward gradients is -1 where there are none */
-    PyObject *is_grad_enabled, *bump_versions; /* functions of PyTorch; there is the first where there is `requires_grad` */
+    PyObject *is_grad_enabled,
+        *bump_versions; /* functions of PyTorch; there is the first where there is `requires_grad` */
     int shells_count;
     PyObject *shells[MOST_SHELLS]; /* arrays without memory, which nobody else has, for the next calls */
 } Exchange;

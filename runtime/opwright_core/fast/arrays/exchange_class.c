@@ -1,5 +1,5 @@
-/* What a class of another library's arrays offers: DLPack's C exchange API, and what says of a value of PyTorch that it is no
- * plain memory. */
+/* What a class of another library's arrays offers: DLPack's C exchange API, and what says of a value of PyTorch that it
+ * is no plain memory. */
 
 #include "exchange.h"
 #include "fast/interned.h"
@@ -25,8 +25,8 @@ static PyObject *attribute_of(const char *module, const char *name) {
     return attribute;
 }
 
-/* Find what PyTorch says of all of its tensors: whether it computes forward gradients, whether it records, and how it is told
- * that one was written. Returns 0 where that cannot be asked here. */
+/* Find what PyTorch says of all of its tensors: whether it computes forward gradients, whether it records, and how it
+ * is told that one was written. Returns 0 where that cannot be asked here. */
 static int find_module_questions(Exchange *exchange) {
     exchange->levels = attribute_of("torch.autograd.forward_ad", "__dict__");
     exchange->is_grad_enabled = attribute_of("torch._C", "is_grad_enabled");
@@ -71,14 +71,15 @@ int exchange_open(Exchange *exchange, PyObject *type) {
 /* Whether a class is PyTorch's Tensor or one derived from it. */
 static int is_of_pytorch(PyObject *type) {
     PyObject *tensor = attribute_of("torch", "Tensor");
-    int is_one = tensor != NULL && PyType_Check(tensor) && PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)tensor);
+    int is_one =
+        tensor != NULL && PyType_Check(tensor) && PyType_IsSubtype((PyTypeObject *)type, (PyTypeObject *)tensor);
     Py_XDECREF(tensor);
     PyErr_Clear();
     return is_one;
 }
 
-/* Return the API that a class offers, or what stands for that of an older PyTorch; NULL without an exception where there is
- * none that is known here. */
+/* Return the API that a class offers, or what stands for that of an older PyTorch; NULL without an exception where
+ * there is none that is known here. */
 const ExchangeAPI *exchange_api_of(PyObject *type) {
     PyObject *capsule = PyObject_GetAttrString(type, "__dlpack_c_exchange_api__");
     const ExchangeAPI *api = capsule == NULL ? NULL : PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
@@ -106,7 +107,8 @@ void exchange_close(Exchange *exchange) {
 
 /* Whether forward gradients are computed, so that a tensor may have a tangent, which only Python sees. */
 static int has_tangents(const Exchange *exchange) {
-    PyObject *level = exchange->levels == NULL ? NULL : PyDict_GetItemWithError(exchange->levels, interned._current_level);
+    PyObject *level =
+        exchange->levels == NULL ? NULL : PyDict_GetItemWithError(exchange->levels, interned._current_level);
     return level != NULL && !(PyLong_CheckExact(level) && PyLong_AsLong(level) == -1);
 }
 
@@ -123,8 +125,8 @@ static int is_recorded(const Exchange *exchange, PyObject *value) {
            is_not_false(PyObject_CallNoArgs(exchange->is_grad_enabled));
 }
 
-/* Whether Python has to take a value: it is recorded, has perhaps a tangent, or is negated without having been written so.
- * There may be an exception. */
+/* Whether Python has to take a value: it is recorded, has perhaps a tangent, or is negated without having been written
+ * so. There may be an exception. */
 int exchange_is_uncommon(const Exchange *exchange, PyObject *value) {
     return has_tangents(exchange) || is_recorded(exchange, value) ||
            (exchange->is_neg != NULL && is_not_false(exchange->is_neg(value, NULL)));

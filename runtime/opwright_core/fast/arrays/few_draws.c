@@ -1,5 +1,5 @@
-/* Random numbers of a Mersenne Twister, a few at a time: integers below a bound, random orders, and normal numbers one by
- * one. */
+/* Random numbers of a Mersenne Twister, a few at a time: integers below a bound, random orders, and normal numbers one
+ * by one. */
 
 #include "fast/call/kernel_sets.h"
 #include "mersenne_twister.h"
@@ -58,13 +58,15 @@ static void work_order(void *given, int64_t from, int64_t to) {
 }
 
 /* integers_below(bits, memory, count, span) of words of 32 bits, or from 2**28 on of 64. Returns a new int64 array
- * (count,), and advances the state; NULL without an exception for other arguments. The caller lets no other thread draw. */
+ * (count,), and advances the state; NULL without an exception for other arguments. The caller lets no other thread
+ * draw. */
 static PyObject *handle_integers(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     uint32_t *words = call->count == 4 && call->out == NULL ? twister_memory(call->args[1]) : NULL;
     npy_intp size = words != NULL && PyLong_CheckExact(call->args[2]) ? PyLong_AsSsize_t(call->args[2]) : -1;
     int overflow = 1;
-    const int64_t span = size < 0 || !PyLong_CheckExact(call->args[3]) ? 0 : PyLong_AsLongLongAndOverflow(call->args[3], &overflow);
+    const int64_t span =
+        size < 0 || !PyLong_CheckExact(call->args[3]) ? 0 : PyLong_AsLongLongAndOverflow(call->args[3], &overflow);
     if (overflow || span <= 0) {
         PyErr_Clear(); /* of a count of more than 64 bits */
         return NULL;
@@ -77,9 +79,9 @@ static PyObject *handle_integers(const CompiledKernel *kernel, const KernelCall 
     return (PyObject *)result;
 }
 
-/* random_order(bits, memory, order), of the numbers from 0 on in their order (int64): shuffled in place. Returns `order`, a
- * new reference, and advances the state; NULL without an exception for other arguments. The caller lets no other thread
- * draw. */
+/* random_order(bits, memory, order), of the numbers from 0 on in their order (int64): shuffled in place. Returns
+ * `order`, a new reference, and advances the state; NULL without an exception for other arguments. The caller lets no
+ * other thread draw. */
 static PyObject *handle_order(const CompiledKernel *kernel, const KernelCall *call) {
     (void)kernel;
     uint32_t *words = call->count == 3 && call->out == NULL ? twister_memory(call->args[1]) : NULL;

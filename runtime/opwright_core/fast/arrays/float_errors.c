@@ -1,5 +1,6 @@
-/* Which floating-point errors NumPy has to tell of: those that `np.errstate` has raised, called, printed or logged. What
- * it only warns of is said to nobody, since the filter of warnings (`opwright_core/__init__.py`) hides it for kernels. */
+/* Which floating-point errors NumPy has to tell of: those that `np.errstate` has raised, called, printed or logged.
+ * What it only warns of is said to nobody, since the filter of warnings (`opwright_core/__init__.py`) hides it for
+ * kernels. */
 
 #include "float_errors.h"
 
@@ -54,8 +55,8 @@ int told_errors(int errors) {
     return errors & told_by_last;
 }
 
-/* Call a kernel, which may be one of NumPy's ufuncs: the warnings of these would be of the caller's frame, where no filter
- * hides them, since C has none. Returns what a vectorcall does. */
+/* Call a kernel, which may be one of NumPy's ufuncs: the warnings of these would be of the caller's frame, where no
+ * filter hides them, since C has none. Returns what a vectorcall does. */
 PyObject *call_in_silence(PyObject *function, PyObject *const *args, size_t flagged, PyObject *names) {
     if (!Py_IS_TYPE(function, &PyUFunc_Type)) {
         return PyObject_Vectorcall(function, args, flagged, names);

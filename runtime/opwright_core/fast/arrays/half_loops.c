@@ -1,5 +1,5 @@
-/* Loops of half that are the same to the bit as a float32 loop between two casts: sums, differences and products, widened,
- * computed and narrowed in registers; and what changes signs alone, which is so of bfloat16, too. */
+/* Loops of half that are the same to the bit as a float32 loop between two casts: sums, differences and products,
+ * widened, computed and narrowed in registers; and what changes signs alone, which is so of bfloat16, too. */
 
 #include "half_loops.h"
 
@@ -24,8 +24,8 @@ LOOP_OF_BITS(negate_bits, 1, x ^ 0x8000)
 LOOP_OF_BITS(absolute_bits, 1, x & 0x7fff)
 LOOP_OF_BITS(copy_sign_bits, 2, (x & 0x7fff) | (y & 0x8000))
 
-/* Return our loop for bits of half and bfloat16, all arrays, of a ufunc's name, borrowed; NULL without an exception if there
- * is none. */
+/* Return our loop for bits of half and bfloat16, all arrays, of a ufunc's name, borrowed; NULL without an exception if
+ * there is none. */
 HalfLoop bits_loop(const char *ufunc) {
     return strcmp(ufunc, "negative") == 0                                    ? negate_bits
            : strcmp(ufunc, "absolute") == 0 || strcmp(ufunc, "fabs") == 0    ? absolute_bits
@@ -42,8 +42,8 @@ HalfLoop bits_loop(const char *ufunc) {
 /* Return sixteen halves as float32, or a number sixteen times. */
 #define WIDENED(FROM, NUMBER) ((NUMBER) != NULL ? _mm512_set1_ps(*(NUMBER)) : _mm512_cvtph_ps(_mm256_loadu_si256(FROM)))
 
-/* Define a loop that returns nothing and writes COMPUTE of each pair of halves, of which one may be a number, rounded to
- * half without an error: sixteen at a time, the rest as sixteen of which some are zero. */
+/* Define a loop that returns nothing and writes COMPUTE of each pair of halves, of which one may be a number, rounded
+ * to half without an error: sixteen at a time, the rest as sixteen of which some are zero. */
 #define BINARY_OF_HALVES(NAME, COMPUTE)                                                                                \
     IN_REGISTERS static inline __attribute__((always_inline)) void some_##NAME(                                        \
         char *const *data, npy_intp count, const float *first, const float *second) {                                  \

@@ -1,5 +1,5 @@
-/* What calls of NumPy's loops are made of: for operands of one type (`ufunc_loops.c`), and for half and bfloat16, which are
- * computed in float32 (`reduced_loops.c`). */
+/* What calls of NumPy's loops are made of: for operands of one type (`ufunc_loops.c`), and for half and bfloat16, which
+ * are computed in float32 (`reduced_loops.c`). */
 
 #ifndef OPWRIGHT_LOOP_CALL_H
 #define OPWRIGHT_LOOP_CALL_H

@@ -153,7 +153,8 @@ static PyObject *handle_fractions(const CompiledKernel *kernel, const KernelCall
         return NULL;
     }
     DrawJob job = {words, PyArray_BYTES(numbers)};
-    do_in_order(PyArray_TYPE(numbers) == NPY_DOUBLE ? work_doubles : work_floats, &job, count_of(numbers), count_of(numbers));
+    do_in_order(PyArray_TYPE(numbers) == NPY_DOUBLE ? work_doubles : work_floats, &job, count_of(numbers),
+                count_of(numbers));
     return Py_NewRef(numbers);
 }
 

@@ -142,7 +142,8 @@ static int is_silent(int from, int to) {
     if (from > NPY_CDOUBLE || to > NPY_CDOUBLE) {
         return 0;
     }
-    int is_widened = from <= NPY_ULONGLONG && (to == NPY_FLOAT || to == NPY_DOUBLE || to == NPY_CFLOAT || to == NPY_CDOUBLE);
+    int is_widened =
+        from <= NPY_ULONGLONG && (to == NPY_FLOAT || to == NPY_DOUBLE || to == NPY_CFLOAT || to == NPY_CDOUBLE);
     return is_widened || PyArray_CanCastSafely(from, to);
 }
 
@@ -353,8 +354,8 @@ void run_long(RangeWork work, void *job, npy_intp count, npy_intp grain, npy_int
     }
 }
 
-/* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays. Work
- * has no ranges: a signal waits for its end. */
+/* Run `work(job)`; for `size` elements from LONG_WORK on without the GIL. The caller holds references to the arrays.
+ * Work has no ranges: a signal waits for its end. */
 void do_work(Work work, void *job, npy_intp size) {
     if (PyErr_Occurred()) {
         return;
@@ -371,8 +372,8 @@ void do_work(Work work, void *job, npy_intp size) {
     }
 }
 
-/* Run `work(job, from, to)` for `count` units, of `size` elements altogether, as `run_long` does from LONG_WORK elements on,
- * split over threads where there is work for several. */
+/* Run `work(job, from, to)` for `count` units, of `size` elements altogether, as `run_long` does from LONG_WORK
+ * elements on, split over threads where there is work for several. */
 void do_ranges(RangeWork work, void *job, npy_intp count, npy_intp size) {
     if (PyErr_Occurred()) {
         return;

@@ -1,6 +1,6 @@
 /* Pointwise kernels on half and bfloat16, a block at a time: operands are widened to float32, the kernel is called on
- * the block, and what it returns is narrowed to where the result lies. Blocks stay in the cache, and their memory is not
- * asked of the system anew for each call. */
+ * the block, and what it returns is narrowed to where the result lies. Blocks stay in the cache, and their memory is
+ * not asked of the system anew for each call. */
 
 #include "reduced_blocks.h"
 
@@ -58,7 +58,8 @@ static int put_block(Blocks *blocks, int at, npy_intp start, npy_intp width) {
     PyObject **block = &blocks->values[at + 1];
     char *from = PyArray_BYTES(operand->array) + start * element_size(operand->array);
     if (operand->widen == NULL) {
-        PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(operand->array)); /* which the next call takes */
+        PyArray_Descr *dtype =
+            (PyArray_Descr *)Py_NewRef(PyArray_DESCR(operand->array)); /* which the next call takes */
         PyObject *view = PyArray_NewFromDescr(&PyArray_Type, dtype, 1, &width, NULL, from, 0, NULL);
         if (view != NULL && PyArray_SetBaseObject((Array *)view, Py_NewRef(operand->array)) < 0) { /* takes the array */
             Py_CLEAR(view);
@@ -108,7 +109,8 @@ static int run_blocks(Blocks *blocks, Array *target) {
         blocks->width = width;
         PyObject *output = call_in_silence(blocks->call->kernel, blocks->values + 1,
                                            (size_t)blocks->call->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-        const int is_taken = output == NULL ? -1 : take_block(blocks, output, PyArray_BYTES(target) + start * blocks->size, width);
+        const int is_taken =
+            output == NULL ? -1 : take_block(blocks, output, PyArray_BYTES(target) + start * blocks->size, width);
         Py_XDECREF(output);
         if (is_taken <= 0) {
             return is_taken;
@@ -117,9 +119,9 @@ static int run_blocks(Blocks *blocks, Array *target) {
     return 1;
 }
 
-/* Call a pointwise kernel block by block, for operands that are row-major and alike, or of no dimension, into `target` or a
- * new array. Returns a new reference to it; NULL with an exception, or without one where the whole has to be computed at
- * once. */
+/* Call a pointwise kernel block by block, for operands that are row-major and alike, or of no dimension, into `target`
+ * or a new array. Returns a new reference to it; NULL with an exception, or without one where the whole has to be
+ * computed at once. */
 PyObject *call_by_blocks(const BlockedCall *call, PyObject *target) {
     Blocks blocks = {.call = call, .size = PyDataType_ELSIZE((PyArray_Descr *)call->result->dtype)};
     Reduced reduced;
@@ -134,7 +136,8 @@ PyObject *call_by_blocks(const BlockedCall *call, PyObject *target) {
         PyArray_Descr *dtype = (PyArray_Descr *)call->result->dtype;
         made = target != NULL ? Py_NewRef(target)
                               : array_new((PyArray_Descr *)Py_NewRef(dtype), call->result->ndim, call->result->dims);
-        const int is_sum = made != NULL && blocks.narrow != NULL && run_reduced_sum(call, (Array *)made, target != NULL);
+        const int is_sum =
+            made != NULL && blocks.narrow != NULL && run_reduced_sum(call, (Array *)made, target != NULL);
         if (made != NULL && !is_sum && run_blocks(&blocks, (Array *)made) <= 0) {
             Py_CLEAR(made);
         }

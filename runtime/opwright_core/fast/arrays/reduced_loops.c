@@ -1,6 +1,6 @@
-/* NumPy's loops of float32 for half and bfloat16: operands are widened, computed and narrowed a block at a time, which stays
- * in the cache. `loops_run_reduced` takes arrays of one of the two as `loops_run` takes its own: alike, or two that
- * broadcast by rows, or with a number, which is one of float32. */
+/* NumPy's loops of float32 for half and bfloat16: operands are widened, computed and narrowed a block at a time, which
+ * stays in the cache. `loops_run_reduced` takes arrays of one of the two as `loops_run` takes its own: alike, or two
+ * that broadcast by rows, or with a number, which is one of float32. */
 
 #include "array_pool.h"
 #include "casts.h"
@@ -26,9 +26,9 @@ typedef struct {
     atomic_int errors; /* floating-point errors of the loop: those of casts say nothing */
 } ReducedCall;
 
-/* Write a Python number as float32, where the loop has it so rounded to the reduced dtype. One that half rounds is cut to
- * float32 with the last bit set, by which the second rounding comes out as one from double. Returns 0 where NumPy would not
- * do so. */
+/* Write a Python number as float32, where the loop has it so rounded to the reduced dtype. One that half rounds is cut
+ * to float32 with the last bit set, by which the second rounding comes out as one from double. Returns 0 where NumPy
+ * would not do so. */
 static int write_reduced_number(const ReducedCall *job, PyObject *number, void *element) {
     double value;
     if (!write_number(number, NPY_FLOAT, element)) {

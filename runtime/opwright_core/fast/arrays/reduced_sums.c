@@ -1,5 +1,5 @@
-/* Sums, differences, products, and sums of which one term is a product or a quotient, of half and bfloat16: widened, computed
- * and narrowed in registers, the same to the bit as the kernels of their names compute blocks of float32. */
+/* Sums, differences, products, and sums of which one term is a product or a quotient, of half and bfloat16: widened,
+ * computed and narrowed in registers, the same to the bit as the kernels of their names compute blocks of float32. */
 
 #include "reduced_blocks.h"
 
@@ -22,8 +22,8 @@
 /* How many elements are computed at once by one thread. */
 #define SUMS_BLOCK 4096
 
-/* What is computed of x, y, z and a number n: x + y n, x y, x + (y n) z, x + (y n) / z, from x by n to y, from y back by n to
- * x, from x by z to y. */
+/* What is computed of x, y, z and a number n: x + y n, x y, x + (y n) z, x + (y n) / z, from x by n to y, from y back
+ * by n to x, from x by z to y. */
 typedef enum { SCALED, PRODUCT, ADDCMUL, ADDCDIV, NEAR, FAR, WEIGHTED } Sum;
 
 typedef struct {
@@ -39,7 +39,8 @@ typedef struct {
 /* Return sixteen elements as float32. */
 INLINE __m512 widened(const uint16_t *from, int is_brain) {
     const __m256i narrow = _mm256_loadu_si256((const __m256i *)from);
-    return is_brain ? _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16)) : _mm512_cvtph_ps(narrow);
+    return is_brain ? _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow), 16))
+                    : _mm512_cvtph_ps(narrow);
 }
 
 /* Return sixteen float32 rounded to nearest, as `to_bf16` and the processor do it, without an error. */
@@ -91,7 +92,8 @@ INLINE __m512 computed(Sum sum, __m512 x, __m512 y, __m512 z, __m512 n) {
     }
 }
 
-/* Compute elements from one up to another: sixteen at a time, the rest as sixteen of which some are one. Returns nothing. */
+/* Compute elements from one up to another: sixteen at a time, the rest as sixteen of which some are one. Returns
+ * nothing. */
 INLINE void compute_span(const SumsJob *job, Sum sum, int is_brain, int is_number, npy_intp from, npy_intp to) {
     const int operands = sum == SCALED || sum == PRODUCT || sum == NEAR || sum == FAR ? 2 : 3;
     const __m512 n = _mm512_set1_ps(job->number), second = _mm512_set1_ps(job->second);
@@ -165,7 +167,9 @@ static int read_second(PyObject *object, SumsJob *job) {
     if (PyArray_Check(object)) {
         return 1;
     }
-    double number = PyFloat_Check(object) || PyLong_Check(object) || PyArray_IsScalar(object, Floating) ? PyFloat_AsDouble(object) : NAN;
+    double number = PyFloat_Check(object) || PyLong_Check(object) || PyArray_IsScalar(object, Floating)
+                        ? PyFloat_AsDouble(object)
+                        : NAN;
     PyErr_Clear();
     job->is_number = 1;
     job->second = (float)number;
@@ -176,8 +180,8 @@ static int read_second(PyObject *object, SumsJob *job) {
     return isfinite(job->second) && isfinite(job->number);
 }
 
-/* Read which sum a kernel computes of what it gets, from the name of the ufunc or of the kernel in C. Returns the place of x
- * among that, or -1. */
+/* Read which sum a kernel computes of what it gets, from the name of the ufunc or of the kernel in C. Returns the place
+ * of x among that, or -1. */
 static int read_sum(const BlockedCall *call, SumsJob *job) {
     const char *ufunc = kernel_ufunc(call->kernel);
     const CompiledKernel *kernel = ufunc == NULL ? kernel_with(call->kernel, 0) : NULL;
@@ -236,8 +240,8 @@ static int read_arrays(const BlockedCall *call, SumsJob *job, int first) {
     return 1;
 }
 
-/* Compute a call of one of those kernels into the target; a result that is `is_written` over an operand has no errors told of.
- * Returns 1; 0 where blocks of float32 have to be computed. */
+/* Compute a call of one of those kernels into the target; a result that is `is_written` over an operand has no errors
+ * told of. Returns 1; 0 where blocks of float32 have to be computed. */
 int run_reduced_sum(const BlockedCall *call, Array *target, int is_written) {
     SumsJob job = {.operands = 2, .count = count_of(target)};
     job.is_brain = PyArray_TYPE(target) != NPY_HALF;

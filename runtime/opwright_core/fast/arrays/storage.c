@@ -1,5 +1,5 @@
-/* What C reads and makes of Extra and Storage, where they are exactly these classes. NULL without an exception stands for
- * anything else, which the Python looks at. */
+/* What C reads and makes of Extra and Storage, where they are exactly these classes. NULL without an exception stands
+ * for anything else, which the Python looks at. */
 
 #include "fast/configure.h"
 #include "storage.h"

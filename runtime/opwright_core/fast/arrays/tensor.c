@@ -101,7 +101,8 @@ int adopt_tensor(PyObject *class) {
         PyErr_SetString(PyExc_RuntimeError, "opwright_core._fast has one Tensor class, which is set already");
         return -1;
     }
-    if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize || type->tp_dictoffset != base->tp_dictoffset) {
+    if (base->tp_dealloc != tensor_dealloc || type->tp_basicsize != base->tp_basicsize ||
+        type->tp_dictoffset != base->tp_dictoffset) {
         PyErr_SetString(PyExc_TypeError, "the class is no TensorBase without slots of its own");
         return -1;
     }
@@ -111,8 +112,8 @@ int adopt_tensor(PyObject *class) {
     return 0;
 }
 
-/* Make an instance: with arguments, `Tensor(2, 3)`, by the class's `_of_arguments`. Returns a new reference, or NULL with
- * an exception. */
+/* Make an instance: with arguments, `Tensor(2, 3)`, by the class's `_of_arguments`. Returns a new reference, or NULL
+ * with an exception. */
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     if (PyTuple_GET_SIZE(args) == 0 && (kwargs == NULL || PyDict_GET_SIZE(kwargs) == 0)) {
         return type->tp_alloc(type, 0);

@@ -1,5 +1,5 @@
-/* What Tensors offer by DLPack's C exchange API, `Tensor.__dlpack_c_exchange_api__`. What is not plain memory of NumPy goes
- * by `__dlpack__`, which words the errors, and by `opwright_core.tensors.dlpack`. */
+/* What Tensors offer by DLPack's C exchange API, `Tensor.__dlpack_c_exchange_api__`. What is not plain memory of NumPy
+ * goes by `__dlpack__`, which words the errors, and by `opwright_core.tensors.dlpack`. */
 
 #include "arrays.h"
 #include "exchange.h"
@@ -18,8 +18,8 @@ static int is_plain(PyObject *value) {
             tensor->keys == core.dense_cpu_view || tensor->keys == core.dense_cpu_nondense_view);
 }
 
-/* Call `opwright_core.tensors.dlpack.NAME(*args)`. Takes the reference to the arguments, of which NULL is a failure. Returns
- * what the function returns. */
+/* Call `opwright_core.tensors.dlpack.NAME(*args)`. Takes the reference to the arguments, of which NULL is a failure.
+ * Returns what the function returns. */
 static PyObject *call_python(const char *name, PyObject *args) {
     PyObject *module = args == NULL ? NULL : PyImport_ImportModule("opwright_core.tensors.dlpack");
     PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, name);
@@ -55,7 +55,8 @@ static void free_capsule(PyObject *capsule) {
     }
 }
 
-/* Make a Tensor of memory that is given here. Returns -1 with an exception; the memory is then the giver's, as before. */
+/* Make a Tensor of memory that is given here. Returns -1 with an exception; the memory is then the giver's, as before.
+ */
 static int tensor_of_managed(ManagedTensor *managed, void **out) {
     *out = NULL;
     if (managed->version.major != DLPACK_VERSION.major) {
@@ -109,7 +110,8 @@ static int current_stream(int32_t device_type, int32_t device_id, void **out) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Tensors have no strides that count elements, which the fast call for borrowed memory would point to: it may be left out. */
+/* Tensors have no strides that count elements, which the fast call for borrowed memory would point to: it may be left
+ * out. */
 static ExchangeAPI offered = {
     .version = {1, 3}, .allocate = allocate, .managed_of = managed_of, .object_of = tensor_of_managed,
     .current_stream = current_stream,

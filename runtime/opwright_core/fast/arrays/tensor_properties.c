@@ -15,8 +15,8 @@ typedef struct {
     int is_of_elements; /* which modes may have to be told of */
 } Property;
 
-/* What `configure` is told: the class of shapes, the device of NumPy's memory; the keys of tensors and modes whose elements
- * are the Python's to read. */
+/* What `configure` is told: the class of shapes, the device of NumPy's memory; the keys of tensors and modes whose
+ * elements are the Python's to read. */
 static PyTypeObject *size_type = NULL;
 static PyObject *cpu = NULL;
 static int64_t uncommon_keys = -1;
@@ -146,7 +146,8 @@ static PyObject *size_at(PyArrayObject *array, PyObject *dim) {
     int overflow, ndim = PyArray_NDIM(array);
     long dim_index = PyLong_AsLongAndOverflow(dim, &overflow);
     dim_index += dim_index < 0 ? ndim : 0;
-    return overflow || dim_index < 0 || dim_index >= ndim ? NULL : PyLong_FromSsize_t(PyArray_DIM(array, (int)dim_index));
+    return overflow || dim_index < 0 || dim_index >= ndim ? NULL
+                                                          : PyLong_FromSsize_t(PyArray_DIM(array, (int)dim_index));
 }
 
 /* Return what the method reads of the tensor's array, or what the Python method returns. */
@@ -164,7 +165,8 @@ static PyObject *method_call(PyObject *self, PyObject *const *args, size_t flagg
         found = is_size_at ? size_at(array, args[1]) : property->read(array);
         Py_DECREF(array);
     }
-    return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(property->base.function, args, flagged, names);
+    return found != NULL || PyErr_Occurred() ? found
+                                             : PyObject_Vectorcall(property->base.function, args, flagged, names);
 }
 
 typedef struct {

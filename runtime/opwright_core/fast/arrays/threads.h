@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Compute the units from `from` up to `to` of a job. Runs without the lock of Python, and in several threads at once. */
+/* Compute the units from `from` up to `to` of a job. Runs without the lock of Python, and in several threads at once.
+ */
 typedef void (*RangeWork)(void *job, int64_t from, int64_t to);
 
 void run_ranges(RangeWork work, void *job, int64_t count, int64_t grain);

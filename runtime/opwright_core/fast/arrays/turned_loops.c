@@ -1,5 +1,5 @@
-/* NumPy's loops for two matrices of which one lies by rows and the other by columns, as x.t() beside y does: a tile of the
- * second is turned at a time, in the nearest cache, where NumPy's own walk goes from line to line of memory. */
+/* NumPy's loops for two matrices of which one lies by rows and the other by columns, as x.t() beside y does: a tile of
+ * the second is turned at a time, in the nearest cache, where NumPy's own walk goes from line to line of memory. */
 
 #include "array_pool.h"
 #include "float_errors.h"
@@ -16,8 +16,8 @@
 /* Of how many rows and columns matrices are at least: small ones are as fast as they lie. */
 #define FEWEST 16
 
-/* A call: the matrices and the result, where the first and the result have `rows` rows one after another, and the second
- * has `columns`. */
+/* A call: the matrices and the result, where the first and the result have `rows` rows one after another, and the
+ * second has `columns`. */
 typedef struct {
     const Loops *loops;
     Call tile;
@@ -27,8 +27,8 @@ typedef struct {
     atomic_int errors;
 } TurnedCall;
 
-/* Define a function that returns nothing and writes the transpose of some neighbouring elements of `columns` rows, which
- * are `step` elements apart; `left` rows may be fetched. */
+/* Define a function that returns nothing and writes the transpose of some neighbouring elements of `columns` rows,
+ * which are `step` elements apart; `left` rows may be fetched. */
 #define TURN_TILE(NAME, TYPE)                                                                                          \
     static void NAME(const TYPE *from, npy_intp step, TYPE *to, npy_intp rows, npy_intp columns, npy_intp left) {      \
         for (npy_intp column = 0; column < columns; column++, from += step) {                                          \
@@ -77,8 +77,8 @@ static int is_lying(PyArrayObject *array, int by_columns) {
            (by_columns ? PyArray_IS_F_CONTIGUOUS(array) : PyArray_IS_C_CONTIGUOUS(array));
 }
 
-/* Whether the operands are such matrices of one type, for a ufunc whose values do not depend on how they lie: then it is
- * written to the job, and whether the first lies by columns. */
+/* Whether the operands are such matrices of one type, for a ufunc whose values do not depend on how they lie: then it
+ * is written to the job, and whether the first lies by columns. */
 static int prepare_turned(const Loops *loops, const Operand *operands, TurnedCall *job, int *by_columns) {
     PyArrayObject *first = (PyArrayObject *)operands[0].array, *second = (PyArrayObject *)operands[1].array;
     if (!loops->is_exact || loops->operands != 2 || first == NULL || second == NULL || PyArray_NDIM(first) != 2 ||
@@ -103,8 +103,8 @@ static int prepare_turned(const Loops *loops, const Operand *operands, TurnedCal
     return 1;
 }
 
-/* Compute for two matrices that lie otherwise. `result` is the new array, which lies as the first does; it stays NULL if the
- * ufunc has to be called. Returns -1 with an exception. */
+/* Compute for two matrices that lie otherwise. `result` is the new array, which lies as the first does; it stays NULL
+ * if the ufunc has to be called. Returns -1 with an exception. */
 int loops_run_turned(const Loops *loops, const Operand *operands, PyObject **result) {
     TurnedCall job;
     int by_columns;

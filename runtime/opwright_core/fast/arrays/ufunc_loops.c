@@ -1,6 +1,6 @@
 /* NumPy's own inner loops. `loops_run` takes what they can take as it is: aligned row-major arrays of one type, with
- * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop met one, nothing is returned, and
- * who asked calls the ufunc. */
+ * elements, of the same shape, or two that broadcast by rows. Floating-point errors are NumPy's to report: where a loop
+ * met one, nothing is returned, and who asked calls the ufunc. */
 
 #include "loop_call.h"
 
@@ -337,11 +337,13 @@ int loops_run(const Loops *loops, const Operand *operands, PyObject **result) {
 }
 
 /* Compute by a loop over dense arrays alike, into the first, which nobody else has. Returns 1; 0 where nothing was
- * written, since the loop takes or gives other arrays. Floating-point errors are not told of, since an operand is gone. */
+ * written, since the loop takes or gives other arrays. Floating-point errors are not told of, since an operand is gone.
+ */
 int loops_run_into(const Loops *loops, const Operand *operands) {
     Call call;
     for (int i = 1; i < loops->operands; i++) {
-        if (operands[i].array == NULL || !are_alike((PyArrayObject *)operands[i].array, (PyArrayObject *)operands[0].array)) {
+        if (operands[i].array == NULL ||
+            !are_alike((PyArrayObject *)operands[i].array, (PyArrayObject *)operands[0].array)) {
             return 0;
         }
     }
@@ -363,8 +365,9 @@ static int run_and_tell(const Loops *loops, Call *call) {
         return PyErr_Occurred() ? -1 : 1;
     }
     const int errors = take_errors();
-    const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) |
-                     (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
+    const int told = (errors & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) |
+                     (errors & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0) | (errors & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) |
+                     (errors & FE_INVALID ? NPY_FPE_INVALID : 0);
     const char *name = ((const PyUFuncObject *)loops->ufunc)->name;
     return told != 0 && PyUFunc_GiveFloatingpointErrors(name, told) < 0 ? -1 : 1;
 }
@@ -395,8 +398,9 @@ int loops_run_over(const Loops *loops, const Operand *operands) {
 int loops_run_to(const Loops *loops, const Operand *operands, PyObject *target) {
     Call call;
     Array *array = (Array *)target;
-    if (!PyArray_ISCARRAY(array) || !prepare(loops, operands, &call) || loops->results[call.type] != PyArray_TYPE(array) ||
-        PyArray_NDIM(array) != call.ndim || !PyArray_CompareLists(PyArray_DIMS(array), call.shape, call.ndim)) {
+    if (!PyArray_ISCARRAY(array) || !prepare(loops, operands, &call) ||
+        loops->results[call.type] != PyArray_TYPE(array) || PyArray_NDIM(array) != call.ndim ||
+        !PyArray_CompareLists(PyArray_DIMS(array), call.shape, call.ndim)) {
         return 0;
     }
     for (int i = 0; i < loops->operands; i++) {

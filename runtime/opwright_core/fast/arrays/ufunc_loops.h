@@ -17,8 +17,10 @@ typedef struct {
     signed char at[MOST_TYPES];      /* the number of the loop for a type; -1: there is none */
     signed char results[MOST_TYPES]; /* the type of its result */
     void (*own[MOST_TYPES])(char *const *data, intptr_t count); /* a loop of ours for dense arrays, or NULL */
-    void (*halves)(char *const *data, intptr_t count, const float *const *numbers); /* one for half (`HalfLoop`), or NULL */
-    void (*bits)(char *const *data, intptr_t count, const float *const *numbers);   /* one for bits of half and bfloat16 */
+    void (*halves)(char *const *data, intptr_t count,
+                   const float *const *numbers); /* one for half (`HalfLoop`), or NULL */
+    void (*bits)(char *const *data, intptr_t count,
+                 const float *const *numbers); /* one for bits of half and bfloat16 */
 } Loops;
 
 /* An operand: an array, or a number where `array` is NULL. */

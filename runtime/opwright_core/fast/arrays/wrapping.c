@@ -1,5 +1,5 @@
-/* `wrap` and `wrap_view`, by which kernels make tensors of arrays: `opwright_core.tensors.tensor` has them in Python, for
- * arrays of other kinds, dtypes that no tensor has, and memory without elements. */
+/* `wrap` and `wrap_view`, by which kernels make tensors of arrays: `opwright_core.tensors.tensor` has them in Python,
+ * for arrays of other kinds, dtypes that no tensor has, and memory without elements. */
 
 #include "arrays.h"
 #include "fast/configure.h"
@@ -37,7 +37,8 @@ PyObject *wrap(PyObject *module, PyObject *object) {
 
 /* Return the tensor of a row-major array of a reduced dtype or of bool. Takes the reference. */
 PyObject *wrap_reduced(PyObject *array) {
-    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_dense(array) : wrap_with_keys(array, core.dense_cpu_nondense);
+    return PyArray_TYPE((PyArrayObject *)array) == NPY_BOOL ? wrap_dense(array)
+                                                            : wrap_with_keys(array, core.dense_cpu_nondense);
 }
 
 /* Return the keys of a view: a new reference, or NULL. What is not tracked, an inference tensor, is no view. */
@@ -82,7 +83,8 @@ PyObject *view_tensor(PyObject *base, PyObject *array, int is_nondense) {
         return NULL;
     }
     int is_tracked = 0;
-    PyObject *keys = view_keys(own, is_nondense, &is_tracked), *extra = keys == NULL ? NULL : make_extra(base, is_tracked);
+    PyObject *keys = view_keys(own, is_nondense, &is_tracked),
+             *extra = keys == NULL ? NULL : make_extra(base, is_tracked);
     if (extra != NULL) {
         made = wrap_with_keys(Py_NewRef(array), keys);
     }

@@ -1,6 +1,6 @@
 /* AddressKernel: a function at an address, as the kernel of an operator: what Numba compiled, or a function of tvm-ffi.
- * It stands for a shim in Python, which knows what each argument is, and handles whatever is not exactly as the function
- * takes it. The shim finds the function for a dtype, and tells its address. */
+ * It stands for a shim in Python, which knows what each argument is, and handles whatever is not exactly as the
+ * function takes it. The shim finds the function for a dtype, and tells its address. */
 
 #include "fast/arrays/arrays.h"
 #include "callable.h"
@@ -50,7 +50,8 @@ typedef struct {
 
 typedef struct {
     Callable base;
-    char letters[MOST_ARGUMENTS + 1]; /* of arguments and results: a array, w written, f float, i int, b bool, s scalar */
+    char letters[MOST_ARGUMENTS +
+                 1]; /* of arguments and results: a array, w written, f float, i int, b bool, s scalar */
     Py_ssize_t arguments;
     Py_ssize_t like; /* the array that the only result looks like; -1: nobody knows */
     int convention;
@@ -319,7 +320,8 @@ static PyObject *set_function(PyObject *self, PyObject *const *args, Py_ssize_t 
         PyErr_SetString(PyExc_ValueError, "set_function() takes the number of a dtype, and three addresses");
         return NULL;
     }
-    void *function = PyLong_AsVoidPtr(args[1]), *handle = PyLong_AsVoidPtr(args[2]), *release = PyLong_AsVoidPtr(args[3]);
+    void *function = PyLong_AsVoidPtr(args[1]), *handle = PyLong_AsVoidPtr(args[2]),
+         *release = PyLong_AsVoidPtr(args[3]);
     if (PyErr_Occurred()) {
         return NULL;
     }

@@ -1,7 +1,8 @@
 /* Callables that stand for a Python function: the one maker of their types.
  *
- * A type says what its instances have beyond the function: its fields. The maker's constructor takes the function and the
- * fields by position, in this order; the collector visits what they hold, and deallocation drops it. Python reads them. */
+ * A type says what its instances have beyond the function: its fields. The maker's constructor takes the function and
+ * the fields by position, in this order; the collector visits what they hold, and deallocation drops it. Python reads
+ * them. */
 
 #ifndef OPWRIGHT_CALLABLE_H
 #define OPWRIGHT_CALLABLE_H

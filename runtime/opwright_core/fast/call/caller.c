@@ -1,5 +1,6 @@
-/* Caller: the base of objects that are called, and pass the call on to a function that may change: custom operators, and
- * the packets of `opwright.ops`. OperatorBase: the base of operators, which pass calls that fit on to their stub. */
+/* Caller: the base of objects that are called, and pass the call on to a function that may change: custom operators,
+ * and the packets of `opwright.ops`. OperatorBase: the base of operators, which pass calls that fit on to their stub.
+ */
 
 #include "callable.h"
 #include "fast/interned.h"
@@ -125,7 +126,8 @@ PyTypeObject *make_caller_type(PyObject *module) {
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &caller_spec, NULL);
 }
 
-/* A call by position fits from `fewest` to `positional` arguments, none before the signature was read (-1). `required` has a bit for each argument without a default. */
+/* A call by position fits from `fewest` to `positional` arguments, none before the signature was read (-1). `required`
+ * has a bit for each argument without a default. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;

@@ -27,7 +27,8 @@ static int read_call(const CompiledKernel *kernel, PyObject *const *args, Py_ssi
     call->count = count - behind;
     call->out = NULL;
     if (names != NULL) {
-        if ((kernel->traits & ADDS) != 0 || PyTuple_GET_SIZE(names) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.out) != 0) {
+        if ((kernel->traits & ADDS) != 0 || PyTuple_GET_SIZE(names) != 1 ||
+            PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), interned.out) != 0) {
             return 0;
         }
         call->out = args[count] == Py_None ? NULL : args[count];
@@ -69,11 +70,13 @@ PyObject *call_kernel(const CompiledKernel *kernel, const KernelCall *call) {
 
 /* Whether a call only computes a new result, of arrays that the function takes behind the array module. */
 static int is_functional(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
-    const int writes = compiled->out >= 0 && PyVectorcall_NARGS(flagged) > compiled->out && args[compiled->out] != Py_None;
+    const int writes =
+        compiled->out >= 0 && PyVectorcall_NARGS(flagged) > compiled->out && args[compiled->out] != Py_None;
     return names == NULL && !writes && (compiled->kernel->traits & OF_NUMPY) == 0;
 }
 
-/* Call the Python function: in a helper thread where it only computes a new result of long arrays. Returns what it returns. */
+/* Call the Python function: in a helper thread where it only computes a new result of long arrays. Returns what it
+ * returns. */
 static PyObject *call_python(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
     if (is_functional(compiled, args, flagged, names)) {
         return call_numpy(compiled->base.function, args, flagged, compiled->long_from);
@@ -83,7 +86,8 @@ static PyObject *call_python(const Compiled *compiled, PyObject *const *args, si
 
 /* Call the kernel; where it refuses the call, and for errors to report, call the Python function. Returns a new
  * reference; NULL with an exception. */
-static PyObject *call_kernel_or_python(const Compiled *compiled, PyObject *const *args, size_t flagged, PyObject *names) {
+static PyObject *call_kernel_or_python(const Compiled *compiled, PyObject *const *args, size_t flagged,
+                                       PyObject *names) {
     KernelCall call;
     if (read_call(compiled->kernel, args, PyVectorcall_NARGS(flagged), names, &call)) {
         forget_errors();

@@ -1,5 +1,6 @@
-/* Generalized ufuncs of NumPy that call an operator: `gufunc(name, doc, signature, inputs, types, call)`. NumPy broadcasts,
- * casts and lays out; each of its inner loops is one call on arrays of the operands and of the result, over its memory. */
+/* Generalized ufuncs of NumPy that call an operator: `gufunc(name, doc, signature, inputs, types, call)`. NumPy
+ * broadcasts, casts and lays out; each of its inner loops is one call on arrays of the operands and of the result, over
+ * its memory. */
 
 #include "fast/arrays/numpy_api.h"
 #include "fast/arrays/tensor.h"
@@ -7,7 +8,8 @@
 
 #define MOST_CORE 32 /* operands, and dimensions of each */
 
-/* What a loop is told: which ufunc it is of, and which dtypes it has. Nothing of it is ever freed, as ufuncs are not. */
+/* What a loop is told: which ufunc it is of, and which dtypes it has. Nothing of it is ever freed, as ufuncs are not.
+ */
 typedef struct {
     const PyUFuncObject *ufunc;
     PyObject *call;
@@ -15,7 +17,8 @@ typedef struct {
 } CoreLoop;
 
 /* Return the array of an operand in an inner loop, new: the elements of the loop, each of the core dimensions. */
-static PyObject *operand_array(const CoreLoop *loop, int at, char *data, const npy_intp *dimensions, const npy_intp *steps) {
+static PyObject *operand_array(const CoreLoop *loop, int at, char *data, const npy_intp *dimensions,
+                               const npy_intp *steps) {
     const PyUFuncObject *ufunc = loop->ufunc;
     int offset = ufunc->core_offsets[at], ndim = 1 + ufunc->core_num_dims[at];
     npy_intp dims[MOST_CORE + 1], strides[MOST_CORE + 1];
@@ -50,8 +53,8 @@ static void run_core_loop(char **args, const npy_intp *dimensions, const npy_int
     PyGILState_Release(state);
 }
 
-/* gufunc(name, doc, signature, inputs, types, call): return a new ufunc with one result. `types` has NumPy's numbers of the
- * types of each loop, one loop behind the other; `call(*operands, result)` fills an array. */
+/* gufunc(name, doc, signature, inputs, types, call): return a new ufunc with one result. `types` has NumPy's numbers of
+ * the types of each loop, one loop behind the other; `call(*operands, result)` fills an array. */
 PyObject *make_gufunc(PyObject *module, PyObject *args) {
     const char *name, *doc, *signature, *types;
     PyObject *call, *kept = PyTuple_GetSlice(args, 0, PyTuple_GET_SIZE(args)); /* whose texts the ufunc points to */

@@ -1,5 +1,5 @@
-/* Factory: a function that makes tensors, as callers have it: with `requires_grad`, of which the Python knows. Selector:
- * the kernel of a factory that goes by its device, of which None is the CPU. */
+/* Factory: a function that makes tensors, as callers have it: with `requires_grad`, of which the Python knows.
+ * Selector: the kernel of a factory that goes by its device, of which None is the CPU. */
 
 #include "callable.h"
 #include "fast/interned.h"

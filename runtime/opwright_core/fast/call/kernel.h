@@ -1,5 +1,6 @@
 /* Kernels in C of functions that are marked `@compiled`, and what an extension of kernels and the core give each other.
- * An extension includes this file, and what it includes, and nothing else that says how objects of the core are made. */
+ * An extension includes this file, and what it includes, and nothing else that says how objects of the core are made.
+ */
 
 #ifndef OPWRIGHT_KERNEL_H
 #define OPWRIGHT_KERNEL_H
@@ -27,8 +28,8 @@ typedef PyObject *(*Handler)(const CompiledKernel *kernel, const KernelCall *cal
 #define OF_NUMPY 1
 #define QUIET 2
 #define ADDS 4
-/* … how many elements its result has is data, so that no plan is of use: where the handler takes the operands, its result
- * is row-major, as planned. */
+/* … how many elements its result has is data, so that no plan is of use: where the handler takes the operands, its
+ * result is row-major, as planned. */
 #define UNPLANNED 8
 /* … in place, where `out` is the first operand, the handler looks at all that the rule does, and so needs no plan. */
 #define WRITES 16

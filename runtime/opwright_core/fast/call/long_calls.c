@@ -1,5 +1,5 @@
-/* Calls of Python functions and ufuncs on long arrays: in a helper thread, for which the main thread waits. A signal ends
- * the wait (Note [Long calls], opwright_core/locks/long_calls.py). */
+/* Calls of Python functions and ufuncs on long arrays: in a helper thread, for which the main thread waits. A signal
+ * ends the wait (Note [Long calls], opwright_core/locks/long_calls.py). */
 
 #include "long_calls.h"
 #include "fast/configure.h"
@@ -48,8 +48,8 @@ static PyObject *call_by(PyObject *caller, PyObject *function, PyObject *const *
     return PyObject_Vectorcall(caller, given, (size_t)count + 1, NULL);
 }
 
-/* Call a function that only computes a new result: in a helper thread if an array has at least `long_from` elements. Returns
- * what it returns. */
+/* Call a function that only computes a new result: in a helper thread if an array has at least `long_from` elements.
+ * Returns what it returns. */
 PyObject *call_numpy(PyObject *function, PyObject *const *args, size_t flagged, npy_intp long_from) {
     const Py_ssize_t count = PyVectorcall_NARGS(flagged);
     if (call_in_thread == NULL || !has_long(args, count, long_from)) {

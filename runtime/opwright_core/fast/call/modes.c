@@ -1,5 +1,5 @@
-/* The modes of this thread or task, `opwright_core.state.Modes`: bits that are added to a call's keys, those that may stay;
- * and the exception that waits while modes are put back. */
+/* The modes of this thread or task, `opwright_core.state.Modes`: bits that are added to a call's keys, those that may
+ * stay; and the exception that waits while modes are put back. */
 
 #include "modes.h"
 
@@ -106,7 +106,8 @@ int put_back(PyObject *variable, PyObject *token, PyObject *value) {
     return again == NULL ? -1 : 0;
 }
 
-/* Put back the modes that were on before a token, also where the call between failed. Takes its result, and returns it. */
+/* Put back the modes that were on before a token, also where the call between failed. Takes its result, and returns it.
+ */
 PyObject *leave_modes(PyObject *token, PyObject *result) {
     PyObject *error = result == NULL ? take_error() : NULL;
     if (put_back(core.modes, token, NULL) < 0) {

@@ -53,8 +53,8 @@ static PyObject *look_up(Operator *operator, int64_t keys) {
     return Py_XNewRef(PyDict_GetItemWithError(operator->table, operator->cached));
 }
 
-/* Find the kernel for a call with every argument, some of which are Tensors: a new reference, NULL where the Python has to
- * look. Returns -1 with an exception. */
+/* Find the kernel for a call with every argument, some of which are Tensors: a new reference, NULL where the Python has
+ * to look. Returns -1 with an exception. */
 int operator_find(Operator *operator, PyObject *const *args, Py_ssize_t count, PyObject **kernel) {
     int64_t keys = 0;
     int is_mode_on;

@@ -1,15 +1,18 @@
 /* Signature keys: the exact types by which a call gives its arguments, for which nothing has to be converted, and how
  * the kernel is then called.
  *
- * Python makes a key (`opwright_core.dispatch.compiled.signature_keys`) once it handled such a call. The key never changes. */
+ * Python makes a key (`opwright_core.dispatch.compiled.signature_keys`) once it handled such a call. The key never
+ * changes. */
 
 #include "signature_key.h"
 #include "fast/arrays/exchange.h"
 #include "fast/arrays/tensor.h"
 
-/* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a Tensor, an array, an int of 64
- * bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class with DLPack's C exchange API, KIND_WRITTEN one that is written; KIND_INTS a list, or what is made one; KIND_TENSORS and KIND_ARRAYS a list; KIND_PLACES a list of Tensors and None; KIND_FLOATS a list of floats; KIND_REST
- * one of the ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
+/* What a key takes for an argument, by the numbers of `opwright_core.dispatch.compiled.signature_keys`: exactly a
+ * Tensor, an array, an int of 64 bits, a float, a bool; KIND_SAME the very object; KIND_EXCHANGED an array of a class
+ * with DLPack's C exchange API, KIND_WRITTEN one that is written; KIND_INTS a list, or what is made one; KIND_TENSORS
+ * and KIND_ARRAYS a list; KIND_PLACES a list of Tensors and None; KIND_FLOATS a list of floats; KIND_REST one of the
+ * ints by position that make a list at the end; KIND_REPEATED + n - 1 an int for a list of n. */
 #include "numbers.h"
 
 struct SignatureKey {
@@ -44,11 +47,12 @@ static int is_exchanged(long kind) {
     return kind == KIND_EXCHANGED || kind == KIND_WRITTEN;
 }
 
-/* Take the class of an argument that is an array of another library. Returns -1 with an exception where its exchange is not
- * known, or is another library's, or does not tell how to say that one was written. */
+/* Take the class of an argument that is an array of another library. Returns -1 with an exception where its exchange is
+ * not known, or is another library's, or does not tell how to say that one was written. */
 static int take_class(SignatureKey *signature, PyObject *class, int is_written) {
     Exchange *exchange = &signature->exchange;
-    const int is_known = exchange->api == NULL ? exchange_open(exchange, class) : exchange_api_of(class) == exchange->api;
+    const int is_known =
+        exchange->api == NULL ? exchange_open(exchange, class) : exchange_api_of(class) == exchange->api;
     if (!is_known || (is_written && exchange->bump_versions == NULL)) {
         PyErr_SetString(PyExc_ValueError, "arrays of one library, whose exchange is known, make a call");
         return -1;
@@ -71,7 +75,8 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         if (PyErr_Occurred()) {
             return -1;
         }
-        if (kind < KIND_TENSOR || kind >= KIND_REPEATED + KIND_MOST_REPEATED || position < 0 || position >= PyTuple_GET_SIZE(signature->values)) {
+        if (kind < KIND_TENSOR || kind >= KIND_REPEATED + KIND_MOST_REPEATED || position < 0 ||
+            position >= PyTuple_GET_SIZE(signature->values)) {
             PyErr_SetString(PyExc_ValueError, "no such kind, or no such position");
             return -1;
         }
@@ -79,10 +84,12 @@ static int fill(SignatureKey *signature, PyObject *kinds, PyObject *positions) {
         signature->positions[i] = (unsigned char)position;
         has_tensors |= kind == KIND_TENSOR;
         signature->is_of_arrays |= kind == KIND_ARRAY || kind == KIND_ARRAYS || is_exchanged(kind);
-        if (is_exchanged(kind) && take_class(signature, PyTuple_GET_ITEM(signature->same, i), kind == KIND_WRITTEN) < 0) {
+        if (is_exchanged(kind) &&
+            take_class(signature, PyTuple_GET_ITEM(signature->same, i), kind == KIND_WRITTEN) < 0) {
             return -1;
         }
-        signature->may_copy |= kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
+        signature->may_copy |=
+            kind == KIND_INTS || kind >= KIND_REST || is_copied(PyTuple_GET_ITEM(signature->same, i));
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(signature->values); i++) {
         signature->may_copy |= is_copied(PyTuple_GET_ITEM(signature->values, i));
@@ -287,7 +294,8 @@ static int are_named(PyObject *expected, PyObject *names) {
 }
 
 /* Whether a call has this key; its tensors' dispatch keys are then in `keys`. Runs no Python. Returns 1 or 0. */
-int signature_key_matches(const SignatureKey *signature, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys) {
+int signature_key_matches(const SignatureKey *signature, PyObject *const *args, Py_ssize_t positional, PyObject *names,
+                          int64_t *keys) {
     if (signature->positional != positional || !are_named(signature->names, names)) {
         return 0;
     }
@@ -307,7 +315,8 @@ static void take_own_key(SignatureKey *signature) {
     Py_ssize_t at = 0;
     while (PyDict_Next(signature->table, &at, &key, &kernel)) {
         int overflow;
-        if (PyLong_CheckExact(key) && PyLong_AsLongLongAndOverflow(key, &overflow) == signature->cached_keys && !overflow) {
+        if (PyLong_CheckExact(key) && PyLong_AsLongLongAndOverflow(key, &overflow) == signature->cached_keys &&
+            !overflow) {
             Py_SETREF(signature->cached, Py_NewRef(key));
             break;
         }
@@ -347,7 +356,8 @@ static PyObject *list_of_ints(const SignatureKey *signature, PyObject *const *ar
 
 /* Call the kernel if it may get lists of its own: those among the defaults, of what is given as a tuple, and those that
  * ints make. `values` has the defaults. Returns what the kernel returns. */
-static PyObject *call_with_lists(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, PyObject **values) {
+static PyObject *call_with_lists(const SignatureKey *signature, PyObject *kernel, PyObject *const *args,
+                                 PyObject **values) {
     PyObject *copies[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t total = PyTuple_GET_SIZE(signature->values), copied = 0;
     for (Py_ssize_t i = 0; i < signature->given; i++) {
@@ -428,7 +438,8 @@ static PyObject *named(const SignatureKey *signature, PyObject *results) {
 
 /* Return a result for a caller with arrays of another library: the very argument that it is, or as a new array of that
  * library. Takes the reference; NULL is the failure of who made it. */
-static PyObject *given_back(const SignatureKey *signature, PyObject *const *args, PyObject *const *taken, PyObject *result) {
+static PyObject *given_back(const SignatureKey *signature, PyObject *const *args, PyObject *const *taken,
+                            PyObject *result) {
     PyObject *like = NULL;
     for (Py_ssize_t i = 0; i < signature->given; i++) {
         if (is_exchanged(signature->kinds[i])) {
@@ -474,14 +485,16 @@ static PyObject *told_of_writes(const SignatureKey *signature, PyObject *const *
     return result;
 }
 
-/* Call the kernel with arrays on the memory of those of another library. Returns what it returns, for that library; NULL
- * with `is_handled` 0 if Python has to take them. */
-__attribute__((noinline)) static PyObject *call_exchanged(SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+/* Call the kernel with arrays on the memory of those of another library. Returns what it returns, for that library;
+ * NULL with `is_handled` 0 if Python has to take them. */
+__attribute__((noinline)) static PyObject *call_exchanged(SignatureKey *signature, PyObject *kernel,
+                                                          PyObject *const *args, int *is_handled) {
     PyObject *taken[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t count = 0;
     while (count < signature->given) {
         PyObject *value = args[count];
-        taken[count] = is_exchanged(signature->kinds[count]) ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
+        taken[count] =
+            is_exchanged(signature->kinds[count]) ? exchange_take(&signature->exchange, value) : Py_NewRef(value);
         if (taken[count] == NULL) {
             *is_handled = PyErr_Occurred() != NULL;
             break;
@@ -503,9 +516,10 @@ __attribute__((noinline)) static PyObject *call_exchanged(SignatureKey *signatur
     return result;
 }
 
-/* Call the kernel with Tensors on the arrays that are beside Tensors. Returns what it returns; NULL with `is_handled` 0 if
- * Python has to wrap one: it is not dense. */
-__attribute__((noinline)) static PyObject *call_mixed(const SignatureKey *signature, PyObject *kernel, PyObject *const *args, int *is_handled) {
+/* Call the kernel with Tensors on the arrays that are beside Tensors. Returns what it returns; NULL with `is_handled` 0
+ * if Python has to wrap one: it is not dense. */
+__attribute__((noinline)) static PyObject *call_mixed(const SignatureKey *signature, PyObject *kernel,
+                                                      PyObject *const *args, int *is_handled) {
     PyObject *taken[MOST_ARGUMENTS], *result = NULL;
     Py_ssize_t count = 0;
     while (count < signature->given && *is_handled) {
@@ -530,7 +544,8 @@ __attribute__((noinline)) static PyObject *call_mixed(const SignatureKey *signat
 
 /* Call the kernel for these keys. Returns what it returns; NULL with `is_handled` 0 if the table has none yet, and
  * Python has to find it. */
-PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int64_t keys, int is_mode_on, int *is_handled) {
+PyObject *signature_key_call(SignatureKey *signature, PyObject *const *args, int64_t keys, int is_mode_on,
+                             int *is_handled) {
     *is_handled = 1;
     PyObject *kernel = signature->is_of_arrays && is_mode_on ? NULL : look_up(signature, keys);
     if (kernel == NULL) {

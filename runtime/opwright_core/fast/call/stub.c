@@ -119,7 +119,8 @@ static int fill_cache(Stub *stub, PyObject *const *args, Py_ssize_t positional, 
 }
 
 /* Return the number of the cached signature that a call has, or -1. */
-static int find_signature(const Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names, int64_t *keys) {
+static int find_signature(const Stub *stub, PyObject *const *args, Py_ssize_t positional, PyObject *names,
+                          int64_t *keys) {
     for (int i = 0; i < stub->signatures_count; i++) {
         if (signature_key_matches(stub->signatures[i], args, positional, names, keys)) {
             return i;

@@ -9,8 +9,8 @@ typedef struct {
     PyObject *below;
 } VersionBump;
 
-/* Whether a tensor is one that any call may write to which is not recorded: dense or not, no view, or one that nothing was
- * noted of when it was made. */
+/* Whether a tensor is one that any call may write to which is not recorded: dense or not, no view, or one that nothing
+ * was noted of when it was made. */
 static int is_writable(const Tensor *tensor) {
     int overflow;
     if (tensor->keys == core.dense_cpu) {

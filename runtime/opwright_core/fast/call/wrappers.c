@@ -48,7 +48,8 @@ static PyObject *writing_call(PyObject *self, PyObject *const *args, size_t flag
     if (writing->position < PyVectorcall_NARGS(flagged) && Py_TYPE(args[writing->position]) == core.tensor) {
         PyObject *keys = ((Tensor *)args[writing->position])->keys;
         int overflow;
-        const int64_t bits = keys == NULL || !PyLong_CheckExact(keys) ? 0 : PyLong_AsLongLongAndOverflow(keys, &overflow);
+        const int64_t bits =
+            keys == NULL || !PyLong_CheckExact(keys) ? 0 : PyLong_AsLongLongAndOverflow(keys, &overflow);
         called = (bits & core.tracked_bits) != 0 && (bits & core.view_bits) == 0 ? writing->kernel : called;
     }
     return PyObject_Vectorcall(called, args, flagged, names);

@@ -18,7 +18,8 @@ static struct {
     Loops add;
 } leaves = {0};
 
-/* Return the leaf that a node is the end of, a new reference; NULL without an exception where it is gone, or no Tensor. */
+/* Return the leaf that a node is the end of, a new reference; NULL without an exception where it is gone, or no Tensor.
+ */
 static PyObject *living(PyObject *leaf) {
     PyObject *reference = slot_at(leaf, engine.variable);
     if (reference == NULL || !PyWeakref_CheckRef(reference)) {
@@ -50,7 +51,8 @@ static int is_plain(PyObject *grad) {
     }
     PyObject *array = ((Tensor *)grad)->array;
     int64_t keys = bits_of(grad);
-    return array != NULL && Py_TYPE(array) == core.array && keys != -1 && !(keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits));
+    return array != NULL && Py_TYPE(array) == core.array && keys != -1 &&
+           !(keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits));
 }
 
 /* Return the memory of a gradient that is the only view of an array by columns, turned: borrowed. NULL where somebody
@@ -68,8 +70,8 @@ static PyObject *memory_of_view(Tensor *grad) {
     return array_whole_base(grad->array, ((Tensor *)base)->array);
 }
 
-/* Store the first gradient: itself if the caller's reference is the only one, else a copy. Returns whether that was done,
- * or -1. */
+/* Store the first gradient: itself if the caller's reference is the only one, else a copy. Returns whether that was
+ * done, or -1. */
 static int store(PyObject *extra, PyObject *grad) {
     Tensor *given = (Tensor *)grad;
     int is_ours = is_only_reference(grad) && given->keys == core.dense_cpu && given->extra == Py_None;
@@ -89,8 +91,8 @@ static int store(PyObject *extra, PyObject *grad) {
 
 /* Whether the gradient there is may be added to on its array. */
 static int takes_sum(Tensor *existing) {
-    return Py_TYPE((PyObject *)existing) == core.tensor && existing->keys == core.dense_cpu && existing->array != NULL &&
-           Py_TYPE(existing->array) == core.array && existing->extra != NULL;
+    return Py_TYPE((PyObject *)existing) == core.tensor && existing->keys == core.dense_cpu &&
+           existing->array != NULL && Py_TYPE(existing->array) == core.array && existing->extra != NULL;
 }
 
 /* Add to the gradient there is, which is small. Returns whether that was done, or -1. */
@@ -161,8 +163,8 @@ typedef struct {
     void *given;
 } Adding;
 
-/* Add a product to the gradient that a leaf has, in a common case, with the leaf's lock held. Returns whether that was done,
- * or -1. */
+/* Add a product to the gradient that a leaf has, in a common case, with the leaf's lock held. Returns whether that was
+ * done, or -1. */
 static int add_held(PyObject *leaf, PyObject *variable, void *given) {
     const Adding *adding = given;
     PyObject *extra = is_common(leaf, variable) ? extra_of(variable) : NULL;

@@ -35,8 +35,8 @@ static int run_within(Pass *pass, PyObject *root, PyObject *grad) {
     return failed ? -1 : 0;
 }
 
-/* Return the gradient that a pass from a tensor begins with, a new reference; NULL without an exception where Python has
- * to look at it. */
+/* Return the gradient that a pass from a tensor begins with, a new reference; NULL without an exception where Python
+ * has to look at it. */
 static PyObject *first_gradient(Tensor *tensor, PyObject *given) {
     if (given == Py_None) {
         PyObject *one = array_of_one(tensor->array);
@@ -56,7 +56,8 @@ static int is_common_root(Tensor *tensor) {
     }
     int overflow;
     int64_t keys = PyLong_AsLongLongAndOverflow(tensor->keys, &overflow);
-    if (overflow || !(keys & core.grad_bits) || (keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits))) {
+    if (overflow || !(keys & core.grad_bits) ||
+        (keys & ~(core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits))) {
         return 0;
     }
     PyObject *modes;
@@ -120,7 +121,8 @@ static const SettingSlot leaf_slots[] = {
     {NULL, NULL},
 };
 
-/* Take `(table, function)` of the operator that adds gradients, and make what passes need. Returns -1 with an exception. */
+/* Take `(table, function)` of the operator that adds gradients, and make what passes need. Returns -1 with an
+ * exception. */
 static int take_operator(PyObject *operator) {
     PyObject *table, *function;
     if (!PyArg_ParseTuple(operator, "OO", &table, &function)) {

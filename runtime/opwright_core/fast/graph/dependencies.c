@@ -1,5 +1,5 @@
-/* How many gradients each node of a pass gets, by the edges that lead to it. They are counted if a leaf has hooks, which
- * want the whole gradient as soon as it is there, and where a product may be added to a `.grad`. */
+/* How many gradients each node of a pass gets, by the edges that lead to it. They are counted if a leaf has hooks,
+ * which want the whole gradient as soon as it is there, and where a product may be added to a `.grad`. */
 
 #include "backward.h"
 #include "engine.h"
@@ -56,8 +56,8 @@ static int step(Walk *walk) {
     return failed ? -1 : 0;
 }
 
-/* Count the edges that lead from a root to each node. Returns a new dictionary, and whether any leaf has hooks; NULL with
- * an exception. */
+/* Count the edges that lead from a root to each node. Returns a new dictionary, and whether any leaf has hooks; NULL
+ * with an exception. */
 PyObject *count_uses(PyObject *root, int *has_hooks) {
     Walk walk = {PyList_New(0), PyDict_New(), 0};
     int failed = walk.stack == NULL || walk.uses == NULL || follow(&walk, root) < 0;
@@ -72,8 +72,8 @@ PyObject *count_uses(PyObject *root, int *has_hooks) {
     return walk.uses;
 }
 
-/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `dependencies` is NULL. Returns -1 with
- * an exception. */
+/* Count the gradients of the leaves that a root leads to, if any of these has hooks: else `dependencies` is NULL.
+ * Returns -1 with an exception. */
 int count_dependencies(PyObject *root, PyObject **dependencies) {
     int has_hooks;
     *dependencies = count_uses(root, &has_hooks);

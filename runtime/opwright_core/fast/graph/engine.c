@@ -1,5 +1,6 @@
-/* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It does
- * what `opwright.autograd.engine` does, which handles all other passes, and nodes with hooks or several outputs here. */
+/* The engine for what is common: one root, leaves that accumulate, nothing recorded, no mode, no leaf with hooks. It
+ * does what `opwright.autograd.engine` does, which handles all other passes, and nodes with hooks or several outputs
+ * here. */
 
 #include "fast/arrays/arrays.h"
 #include "backward.h"
@@ -29,7 +30,8 @@ static int finish_leaf(const Pass *pass, PyObject *leaf, PyObject *grad) {
     PyObject *leaves = PyDict_New();
     int failed = leaves == NULL || PyDict_SetItem(leaves, leaf, grad) < 0;
     Py_DECREF(grad);
-    PyObject *done = failed ? NULL : PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, leaves, NULL);
+    PyObject *done =
+        failed ? NULL : PyObject_CallFunctionObjArgs(engine.finish_uncommon, pass->current, leaf, leaves, NULL);
     Py_XDECREF(leaves);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
@@ -161,8 +163,8 @@ static int release(const Pass *pass, PyObject *node, PyObject *gradients) {
     return done == NULL ? -1 : 0;
 }
 
-/* Hand a node's gradients on, but for those that are NULL: they were added to what waits. What goes to the one node that
- * runs next is put into `next` and `next_grad`. Returns -1 with an exception. */
+/* Hand a node's gradients on, but for those that are NULL: they were added to what waits. What goes to the one node
+ * that runs next is put into `next` and `next_grad`. Returns -1 with an exception. */
 static int hand_on(
     Pass *pass, PyObject *node, const Edges *edges, PyObject *const *results, PyObject **next, PyObject **next_grad) {
     for (Py_ssize_t i = 0; i < edges->count; i++) {
@@ -213,9 +215,10 @@ static int take_results(PyObject *found, Py_ssize_t count, PyObject **results, i
     return 0;
 }
 
-/* Compute a node's gradients from the one of its output: new references in `results`, which held NULL, and still does for
- * what was added to a gradient that waits. Returns -1 with an exception. */
-static int compute(Pass *pass, PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges, PyObject **results) {
+/* Compute a node's gradients from the one of its output: new references in `results`, which held NULL, and still does
+ * for what was added to a gradient that waits. Returns -1 with an exception. */
+static int compute(Pass *pass, PyObject *node, PyObject *gradients, PyObject *grad, const Edges *edges,
+                   PyObject **results) {
     if (gradients != Py_None) {
         int is_done = gradients_compute(pass, gradients, node, grad, edges, results);
         if (is_done != 0) {

@@ -1,5 +1,5 @@
-/* Gradients made to fit where they flow, where that takes nothing, or a sum over dimensions before those that are wanted:
- * `opwright.autograd.gradients.fit` does the rest. */
+/* Gradients made to fit where they flow, where that takes nothing, or a sum over dimensions before those that are
+ * wanted: `opwright.autograd.gradients.fit` does the rest. */
 
 #include "fast/arrays/arrays.h"
 #include "engine.h"
@@ -17,8 +17,8 @@ static int fits(PyObject *result, PyObject *edge) {
            array_fits(array, ((Node *)edge)->dtype, shape);
 }
 
-/* Return the sum of a gradient over the first dimensions, which its edge's node has not: a new reference. NULL without an
- * exception if the Python function must run. */
+/* Return the sum of a gradient over the first dimensions, which its edge's node has not: a new reference. NULL without
+ * an exception if the Python function must run. */
 static PyObject *summed(PyObject *result, PyObject *edge) {
     PyObject *array, *shape = PyTuple_CheckExact(edge) || !is_node(edge) ? NULL : ((Node *)edge)->shape;
     if (shape == NULL || !PyTuple_CheckExact(shape) || fast_path_arrays(&result, 1, Py_None, &array) <= 0 ||

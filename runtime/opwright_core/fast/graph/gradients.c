@@ -1,17 +1,17 @@
 /* Gradients: the formulas of a class of nodes, as calls of operators, and the slots that a pass frees.
  *
- * Python reads the formulas (`opwright_core.gradient_codes`). `apply` of the node computes the same, and is called if a saved
- * tensor has to be looked at, or an operand is not what a step expects. */
+ * Python reads the formulas (`opwright_core.gradient_codes`). `apply` of the node computes the same, and is called if a
+ * saved tensor has to be looked at, or an operand is not what a step expects. */
 
 #include "fast/arrays/arrays.h"
 #include "backward.h"
 #include "engine.h"
 #include "saved_values.h"
 
-/* What a step does, by the numbers of `opwright_core.gradient_codes`: STEP_GRAD is the gradient of the result, STEP_SAVED a
- * tensor that the node saved, STEP_VALUE anything else in a slot, STEP_GIVEN a constant, STEP_CONJ a value's conjugate,
- * STEP_CALL an operator's result; and how the gradient of a view's node lies beside that of its base: STEP_APART for nodes
- * of no such view, STEP_SAME, STEP_TURNED, STEP_SWAPPED by its two dims. */
+/* What a step does, by the numbers of `opwright_core.gradient_codes`: STEP_GRAD is the gradient of the result,
+ * STEP_SAVED a tensor that the node saved, STEP_VALUE anything else in a slot, STEP_GIVEN a constant, STEP_CONJ a
+ * value's conjugate, STEP_CALL an operator's result; and how the gradient of a view's node lies beside that of its
+ * base: STEP_APART for nodes of no such view, STEP_SAME, STEP_TURNED, STEP_SWAPPED by its two dims. */
 
 /* The most slots that are freed here. */
 #define MOST_FREED 12
@@ -108,8 +108,8 @@ static void drop_values(Values *values) {
     }
 }
 
-/* Take the steps of a formula up to a number of them. Returns 1; 0, with the values dropped, if one has none: without an
- * exception Python has to compute the gradient. */
+/* Take the steps of a formula up to a number of them. Returns 1; 0, with the values dropped, if one has none: without
+ * an exception Python has to compute the gradient. */
 static int take_steps(const Formula *formula, int until, PyObject *node, PyObject *grad, Values *taken) {
     while (taken->count < until) {
         PyObject *value = take_step(&formula->steps[taken->count], node, grad, taken->values);
@@ -122,7 +122,8 @@ static int take_steps(const Formula *formula, int until, PyObject *node, PyObjec
     return until > 0;
 }
 
-/* Compute the gradient of an edge. Returns a new reference, or NULL: without an exception if Python has to compute it. */
+/* Compute the gradient of an edge. Returns a new reference, or NULL: without an exception if Python has to compute it.
+ */
 static PyObject *compute_one(const Formula *formula, PyObject *node, PyObject *grad) {
     Values taken;
     taken.count = 0;
@@ -139,8 +140,8 @@ static int is_of_product(const Formula *formula) {
     return formula->count > 0 && formula->steps[formula->count - 1].adding != NULL;
 }
 
-/* Take the last step of a formula: add the product to the gradient that waits for the edge, `result` stays NULL then, or
- * compute it. Returns -1 with an exception. */
+/* Take the last step of a formula: add the product to the gradient that waits for the edge, `result` stays NULL then,
+ * or compute it. Returns -1 with an exception. */
 static int finish_product(Pass *pass, const Formula *formula, PyObject *edge, Values *taken, PyObject **result) {
     Step *step = &formula->steps[formula->count - 1];
     PyObject *args[MOST_ARGUMENTS];
@@ -159,9 +160,9 @@ static int finish_product(Pass *pass, const Formula *formula, PyObject *edge, Va
 /* The most products of a node. */
 #define MOST_PRODUCTS 2
 
-/* Compute the gradients of those edges that lead anywhere: new references in `results`, which held NULL, and does so where
- * a product was added to a gradient that waits; such products come last, when nothing is left for Python to compute.
- * Returns 0 where the Python has to, and -1 with an exception; `results` then holds NULL. */
+/* Compute the gradients of those edges that lead anywhere: new references in `results`, which held NULL, and does so
+ * where a product was added to a gradient that waits; such products come last, when nothing is left for Python to
+ * compute. Returns 0 where the Python has to, and -1 with an exception; `results` then holds NULL. */
 int gradients_compute(
     Pass *pass, PyObject *object, PyObject *node, PyObject *grad, const Edges *edges, PyObject **results) {
     const Gradients *gradients = (Gradients *)object;
@@ -204,8 +205,8 @@ static Py_ssize_t dim_of(const Step *step, PyObject *node, Py_ssize_t ndim) {
     return number < 0 ? number + ndim : number;
 }
 
-/* Return how the gradient of a node's operand lies beside that of its result, which is a view of it: STEP_SAME, STEP_TURNED
- * where the last two dimensions are exchanged; STEP_APART for other nodes. */
+/* Return how the gradient of a node's operand lies beside that of its result, which is a view of it: STEP_SAME,
+ * STEP_TURNED where the last two dimensions are exchanged; STEP_APART for other nodes. */
 int gradients_lay(PyObject *object, PyObject *node) {
     const Gradients *gradients = (Gradients *)object;
     PyObject *shape = ((Node *)node)->shape;

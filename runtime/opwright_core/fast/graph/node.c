@@ -1,8 +1,8 @@
 /* NodeBase: what all nodes of the graph have, and the memory of those whose classes are generated.
  *
  * The classes stay Python's. Instances of an adopted class, which has slots and nothing else, are not shown to the
- * garbage collector: it would visit each of a large graph several times while that is made, and references free them all
- * but for what users tie into a cycle. So the collector gets to see them where such a cycle may be (hooks, recorded
+ * garbage collector: it would visit each of a large graph several times while that is made, and references free them
+ * all but for what users tie into a cycle. So the collector gets to see them where such a cycle may be (hooks, recorded
  * gradients of leaves), before each of its full runs, and when there are very many. */
 
 #include "node.h"
@@ -154,7 +154,8 @@ PyObject *adopt_node(PyObject *module, PyObject *object) {
     if (!has_more && type->tp_basicsize == bytes && count <= MOST_ARGUMENTS) {
         type->tp_alloc = node_alloc;
         type->tp_dealloc = node_dealloc;
-        type->tp_free = node_free; /* so that `__class__` of a node can become no class whose instances have other memory */
+        type->tp_free =
+            node_free; /* so that `__class__` of a node can become no class whose instances have other memory */
     }
     Py_RETURN_NONE;
 }

@@ -1,12 +1,14 @@
 /* The memory of nodes: cells of one size in slabs of 64 KB, which stay for the next graph when they are empty, up to a
  * bound. A training step then finds the memory of the one before it, and whoever looks for nodes finds all of them.
  *
- * A cell is what the collector keeps of an object, and the object; of a cell that is free the count of references is 0. */
+ * A cell is what the collector keeps of an object, and the object; of a cell that is free the count of references is 0.
+ */
 
 #include "node.h"
 
 #define SLAB_BYTES 65536
-#define HEAD_BYTES (2 * sizeof(uintptr_t)) /* what the collector has before an object, zero where it does not track it */
+#define HEAD_BYTES                                                                                                     \
+    (2 * sizeof(uintptr_t)) /* what the collector has before an object, zero where it does not track it */
 #define MOST_SPARE 256
 #define MOST_SIZES 32
 

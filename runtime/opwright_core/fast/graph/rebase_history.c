@@ -41,7 +41,8 @@ static void view_spec_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Whether two indices of a view surely reach two elements: each dimension steps over what those of smaller steps take. */
+/* Whether two indices of a view surely reach two elements: each dimension steps over what those of smaller steps take.
+ */
 static int are_apart(const ViewSpec *spec) {
     const npy_intp *shape = view_shape(spec), *strides = view_strides(spec);
     npy_intp reach = 0;
@@ -167,7 +168,8 @@ static int is_base_of(PyObject *object, const Tensor *view) {
            !(PyLong_AsLongLongAndOverflow(((Tensor *)object)->keys, &overflow) & core.view_bits) && !overflow;
 }
 
-/* Return the node of a base that a view was written to: its edges are the base's, and those of the write but the first. */
+/* Return the node of a base that a view was written to: its edges are the base's, and those of the write but the first.
+ */
 static PyObject *make_write(const Tensor *base, PyObject *fn, PyObject *spec) {
     Edges edges;
     if (edges_hold(fn, &edges) < 0) {

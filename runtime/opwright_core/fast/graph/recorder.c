@@ -121,7 +121,8 @@ void note_version(const Tensor *view) {
 
 /* Give a new tensor its history, unless its dtype has none. Returns -1 with an exception. */
 static int record(Tensor *result, PyObject *node) {
-    int is_inexact = result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
+    int is_inexact =
+        result->array != NULL && Py_TYPE(result->array) == core.array ? array_is_inexact(result->array) : -1;
     if (is_inexact < 0) {
         PyObject *done = PyObject_CallFunctionObjArgs(record_in_python, (PyObject *)result, node, NULL);
         Py_XDECREF(done);
@@ -140,7 +141,8 @@ static int record(Tensor *result, PyObject *node) {
 static PyObject *result_at(const Recorder *recorder, PyObject *results, int position) {
     PyObject *found = results;
     if (recorder->output >= 0) {
-        int is_there = (PyTuple_Check(results) || PyList_Check(results)) && position < PySequence_Fast_GET_SIZE(results);
+        int is_there =
+            (PyTuple_Check(results) || PyList_Check(results)) && position < PySequence_Fast_GET_SIZE(results);
         found = is_there ? PySequence_Fast_GET_ITEM(results, position) : Py_None;
     }
     if (PyObject_TypeCheck(found, core.tensor)) {

@@ -7,8 +7,8 @@
 #include "saved_values.h"
 #include "fast/arrays/storage.h"
 
-/* What `configure` is told: what Python does, the globals of `save`, which have the count of open blocks with hooks, the
- * class of saved results and where its slots are. */
+/* What `configure` is told: what Python does, the globals of `save`, which have the count of open blocks with hooks,
+ * the class of saved results and where its slots are. */
 static struct {
     PyObject *save, *save_result, *globals, *zero;
     PyTypeObject *result;
@@ -118,8 +118,8 @@ static PyObject *unpack_result(PyObject *saved) {
     return wrap_dense(Py_NewRef(array));
 }
 
-/* Return the tensor that was saved, to compute with where nothing is recorded: a new reference. NULL without an exception
- * if Python must look. */
+/* Return the tensor that was saved, to compute with where nothing is recorded: a new reference. NULL without an
+ * exception if Python must look. */
 PyObject *unpack(PyObject *saved) {
     if (saved == NULL) {
         return NULL;

@@ -5,9 +5,10 @@
 
 #include "node.h"
 
-/* How a value is saved, by the numbers of `opwright_core.gradient_codes`: SAVE_VALUE an argument as it is; SAVE_TENSOR one
- * that is a Tensor or None, with the version of its memory; SAVE_RESULT a result whose history is the node, without that
- * history; SAVE_OTHER a result without one; SAVE_SHAPE, SAVE_COUNT, SAVE_STRIDES of a Tensor: its shape, elements, strides. */
+/* How a value is saved, by the numbers of `opwright_core.gradient_codes`: SAVE_VALUE an argument as it is; SAVE_TENSOR
+ * one that is a Tensor or None, with the version of its memory; SAVE_RESULT a result whose history is the node, without
+ * that history; SAVE_OTHER a result without one; SAVE_SHAPE, SAVE_COUNT, SAVE_STRIDES of a Tensor: its shape, elements,
+ * strides. */
 #include "numbers.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
-/* UserRecorder: what records calls of an operator with a user's formula, as the Python does, which it stands for: it runs
- * the kernel below and `setup_context` with nothing recorded, and gives a new tensor its history. */
+/* UserRecorder: what records calls of an operator with a user's formula, as the Python does, which it stands for: it
+ * runs the kernel below and `setup_context` with nothing recorded, and gives a new tensor its history. */
 
 #include "fast/arrays/arrays.h"
 #include "fast/call/callable.h"

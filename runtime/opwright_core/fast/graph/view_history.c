@@ -28,8 +28,8 @@ static int are_equal(PyObject *first, PyObject *second) {
            PyLong_AsLongLongAndOverflow(first, &overflow) == PyLong_AsLongLongAndOverflow(second, &overflow);
 }
 
-/* Whether the history of a Tensor is surely up to date: it is no view, nobody wrote to its memory since it was noted, and
- * it requires grad as its base does. */
+/* Whether the history of a Tensor is surely up to date: it is no view, nobody wrote to its memory since it was noted,
+ * and it requires grad as its base does. */
 static int is_up_to_date(const Tensor *tensor) {
     int overflow;
     if (tensor->keys == NULL || !PyLong_CheckExact(tensor->keys) || tensor->extra == NULL) {
@@ -88,12 +88,14 @@ static int look_at_all(const ViewRecorder *own, PyObject *const *args) {
 static PyObject *view_recorder_call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
     const ViewRecorder *own = (ViewRecorder *)self;
     Py_ssize_t count = PyVectorcall_NARGS(flagged);
-    int found = names == NULL && (own->count == 0 || own->positions[own->count - 1] < count) ? look_at_all(own, args) : -1;
+    int found =
+        names == NULL && (own->count == 0 || own->positions[own->count - 1] < count) ? look_at_all(own, args) : -1;
     PyObject *called = found < 0 ? own->base.function : found ? own->kernel : own->below;
     return PyObject_Vectorcall(called, args, flagged, names);
 }
 
-/* Say why a recorded call must not write to views made now, borrowed; NULL where it may. Returns -1 with an exception. */
+/* Say why a recorded call must not write to views made now, borrowed; NULL where it may. Returns -1 with an exception.
+ */
 static int creation_of_modes(PyObject **creation) {
     int64_t keys = core.grad_bits;
     int is_on;

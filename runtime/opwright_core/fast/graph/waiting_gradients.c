@@ -1,6 +1,7 @@
 /* Gradients that wait in a pass for others: sums of them, and products of matrices that BLAS adds to one in place of a
- * product by itself and a sum. A product reaches through nodes of views: what waits for the weight of a layer, not for its
- * transpose. Sums are rounded otherwise then, within an error of the product's: BLAS may add each piece of a product. */
+ * product by itself and a sum. A product reaches through nodes of views: what waits for the weight of a layer, not for
+ * its transpose. Sums are rounded otherwise then, within an error of the product's: BLAS may add each piece of a
+ * product. */
 
 #include "fast/arrays/arrays.h"
 #include "backward.h"
@@ -11,8 +12,8 @@
 /* Of how many elements a product is at least that is added by BLAS. */
 #define FEWEST_ADDED 4096
 
-/* Where a product may be added: the node or the leaf that a gradient waits for, and the sizes of the product, a matrix or
- * three dimensions of matrices; whether the gradient lies by columns of them. */
+/* Where a product may be added: the node or the leaf that a gradient waits for, and the sizes of the product, a matrix
+ * or three dimensions of matrices; whether the gradient lies by columns of them. */
 typedef struct {
     PyObject *end;
     int ndim, is_turned;
@@ -44,8 +45,8 @@ static int is_view_alone(PyObject *grad) {
            array_is_alone_with(tensor->array, ((Tensor *)base)->array);
 }
 
-/* Return the sum of two gradients, either of which may be NULL or None: a new reference. One that the pass alone has, the
- * first, gets the second added, as PyTorch adds to it. */
+/* Return the sum of two gradients, either of which may be NULL or None: a new reference. One that the pass alone has,
+ * the first, gets the second added, as PyTorch adds to it. */
 PyObject *sum_of(PyObject *first, PyObject *second) {
     if (first == NULL || first == Py_None) {
         return Py_NewRef(second);
@@ -82,10 +83,11 @@ static PyObject *only_edge(PyObject *node) {
     return edge != NULL && is_node(edge) ? edge : NULL;
 }
 
-/* Return how the gradient of a node's operand lies beside the node's (`gradients_lay`); 0 where it is none of the common
- * views, or anybody sees what flows through the node. */
+/* Return how the gradient of a node's operand lies beside the node's (`gradients_lay`); 0 where it is none of the
+ * common views, or anybody sees what flows through the node. */
 static int lay_of(const Pass *pass, PyObject *node) {
-    if (is_leaf(node) || ((Node *)node)->extra != Py_None || queue_find(&pass->queue, ((Node *)node)->sequence) != NULL) {
+    if (is_leaf(node) || ((Node *)node)->extra != Py_None ||
+        queue_find(&pass->queue, ((Node *)node)->sequence) != NULL) {
         return 0;
     }
     PyObject *gradients = gradients_of(node);
@@ -120,7 +122,8 @@ static int read_sizes(PyObject *shape, Place *place) {
     return left == 1;
 }
 
-/* Find where a product that flows along an edge may be added. Returns 0 if the edge is of no matrices, or small ones. */
+/* Find where a product that flows along an edge may be added. Returns 0 if the edge is of no matrices, or small ones.
+ */
 static int find_place(const Pass *pass, PyObject *edge, Place *place) {
     PyObject *shape = PyTuple_CheckExact(edge) || !is_node(edge) ? NULL : ((Node *)edge)->shape, *next;
     place->end = edge;
@@ -186,8 +189,9 @@ static int add_product(PyObject *array, void *given) {
     return is_done ? 1 : PyErr_Occurred() ? -1 : 0;
 }
 
-/* Add a product to the gradient that waits where an edge leads; or, where nothing else flows there, to the `.grad` of the
- * leaf. Returns whether that was done, or -1. A product that warnings are made errors of is left to who can say so. */
+/* Add a product to the gradient that waits where an edge leads; or, where nothing else flows there, to the `.grad` of
+ * the leaf. Returns whether that was done, or -1. A product that warnings are made errors of is left to who can say so.
+ */
 int add_to_waiting(Pass *pass, PyObject *edge, const Product *product) {
     Place place;
     if (pass->dependencies != NULL || !find_place(pass, edge, &place) || told_errors(REPORTED_ERRORS) != 0) {

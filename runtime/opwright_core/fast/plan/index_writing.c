@@ -42,8 +42,10 @@ static PyObject *tensor_of_number(PyObject *value, int type) {
     double number;
     int overflow = 0;
     const int is_float = type == NPY_FLOAT || type == NPY_DOUBLE;
-    const int64_t whole = type == NPY_INT64 && PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
-    const int fits = is_float            ? read_number(value, &number) && (type == NPY_DOUBLE || isinf(number) || !isinf((float)number))
+    const int64_t whole =
+        type == NPY_INT64 && PyLong_CheckExact(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+    const int fits = is_float
+                         ? read_number(value, &number) && (type == NPY_DOUBLE || isinf(number) || !isinf((float)number))
                      : type == NPY_INT64 ? PyLong_CheckExact(value) && !overflow
                                          : type == NPY_BOOL && PyBool_Check(value);
     Array *array = fits ? new_array(0, NULL, type) : NULL;
@@ -91,15 +93,16 @@ static PyObject *view_to_write(PyObject *tensor, const Indices *found) {
         return NULL;
     }
     const size_t size = (size_t)PyArray_NDIM(whole) * sizeof(npy_intp);
-    if (PyArray_NDIM(whole) == PyArray_NDIM(part) && size > 0 && memcmp(PyArray_DIMS(whole), PyArray_DIMS(part), size) == 0 &&
+    if (PyArray_NDIM(whole) == PyArray_NDIM(part) && size > 0 &&
+        memcmp(PyArray_DIMS(whole), PyArray_DIMS(part), size) == 0 &&
         memcmp(PyArray_STRIDES(whole), PyArray_STRIDES(part), size) == 0) {
         Py_SETREF(view, Py_NewRef(tensor));
     }
     return view;
 }
 
-/* Write a value at positions and masks of a view. Returns what the operator returns; NULL without an exception if Python
- * has to do it. */
+/* Write a value at positions and masks of a view. Returns what the operator returns; NULL without an exception if
+ * Python has to do it. */
 static PyObject *put(IndexWriting *writing, PyObject *view, const Indices *found, PyObject *value) {
     PyArrayObject *to = array_in(view), *from = array_in(value);
     PyObject *source = NULL, *list = NULL, *result = NULL;
@@ -116,7 +119,8 @@ static PyObject *put(IndexWriting *writing, PyObject *view, const Indices *found
     return result;
 }
 
-/* Write `tensor[index] = value`. Returns what the operator returns; NULL without an exception if Python has to do it. */
+/* Write `tensor[index] = value`. Returns what the operator returns; NULL without an exception if Python has to do it.
+ */
 static PyObject *written(IndexWriting *writing, PyObject *tensor, PyObject *index, PyObject *value) {
     PyArrayObject *array = Py_TYPE(tensor) == core.tensor ? array_in(tensor) : NULL;
     const int is_scalar = is_number(value);
@@ -124,7 +128,8 @@ static PyObject *written(IndexWriting *writing, PyObject *tensor, PyObject *inde
         (!is_scalar && (Py_TYPE(value) != core.tensor || array_in(value) == NULL || !is_plain(value)))) {
         return NULL;
     }
-    PyObject *items = PyTuple_CheckExact(index) ? Py_NewRef(index) : PyTuple_Pack(1, index), *view = NULL, *result = NULL;
+    PyObject *items = PyTuple_CheckExact(index) ? Py_NewRef(index) : PyTuple_Pack(1, index), *view = NULL,
+             *result = NULL;
     Indices found;
     if (items != NULL && PyTuple_GET_SIZE(items) <= MOST_INDICES && read_indices(items, PyArray_NDIM(array), &found) &&
         are_forward(&found)) {

@@ -172,7 +172,8 @@ int is_plain(PyObject *tensor) {
     PyObject *keys = ((Tensor *)tensor)->keys;
     int overflow;
     int64_t bits = keys == NULL || !PyLong_CheckExact(keys) ? 0 : PyLong_AsLongLongAndOverflow(keys, &overflow);
-    const int64_t known = core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits | core.autograd_bits;
+    const int64_t known =
+        core.dense_cpu_bits | core.nondense_bits | core.view_bits | core.grad_bits | core.autograd_bits;
     return bits != 0 && (bits & ~known) == 0;
 }
 
@@ -185,7 +186,8 @@ static PyObject *indexed(Indexing *indexing, PyObject *tensor, PyObject *index) 
     PyObject *items = PyTuple_CheckExact(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
     Indices found;
     PyObject *result = NULL, *view = NULL, *list = NULL;
-    if (items != NULL && PyTuple_GET_SIZE(items) <= MOST_INDICES && read_indices(items, PyArray_NDIM(array), &found) && found.consumed > 0) {
+    if (items != NULL && PyTuple_GET_SIZE(items) <= MOST_INDICES && read_indices(items, PyArray_NDIM(array), &found) &&
+        found.consumed > 0) {
         list = list_of_indices(&found);
         view = list == NULL ? NULL : view_by_others(tensor, &found);
         if (view == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {

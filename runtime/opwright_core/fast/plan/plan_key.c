@@ -139,8 +139,8 @@ static int put_list(PlanKey *key, PyObject *value, char kind) {
     return 1;
 }
 
-/* Add a list of positions along dimensions, int64 tensors or None. Returns 1, or 0 for anything else: what a mask stands
- * for is data. */
+/* Add a list of positions along dimensions, int64 tensors or None. Returns 1, or 0 for anything else: what a mask
+ * stands for is data. */
 static int put_positions(PlanKey *key, PyObject *value) {
     int is_put = PyList_CheckExact(value) && put(key, PyList_GET_SIZE(value));
     for (Py_ssize_t i = 0; is_put && i < PyList_GET_SIZE(value); i++) {
@@ -183,9 +183,9 @@ static int put_index(PlanKey *key, PyObject *value) {
 }
 
 /* Read the key of a call. `kinds` has a letter for each argument: `T` a tensor, `O` one or None, `L` a list of them,
- * `Q` one of positions along dimensions, `I` a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an index that makes a view; `t`, `o`, `l`
- * tensors that the plan does not depend on, `.` anything of that sort. Returns 1, or 0 if Python has to handle the
- * call. */
+ * `Q` one of positions along dimensions, `I` a list of ints or None, `F` one of floats, `V` and `N` a value, `X` an
+ * index that makes a view; `t`, `o`, `l` tensors that the plan does not depend on, `.` anything of that sort. Returns
+ * 1, or 0 if Python has to handle the call. */
 int plan_key_read(PlanKey *key, const char *kinds, PyObject *const *args) {
     int is_read = 1;
     key->count = key->held_count = 0;
@@ -254,7 +254,8 @@ static int read_sizes(PyObject *spec, const char *name, Py_ssize_t *sizes) {
     return PyErr_Occurred() ? -1 : (int)count;
 }
 
-/* Read a tensor spec, `opwright_core.plans.specs.TensorSpec`. Returns -1 with an exception if it is none for the core. */
+/* Read a tensor spec, `opwright_core.plans.specs.TensorSpec`. Returns -1 with an exception if it is none for the core.
+ */
 static int read_spec(PlannedResult *result, PyObject *spec) {
     result->spec = Py_NewRef(spec);
     result->ndim = read_sizes(spec, "shape", result->dims);
@@ -302,8 +303,8 @@ PlanEntry *plan_entry_new(const PlanKey *key, int64_t hash) {
     return entry;
 }
 
-/* Whether a spec is of a pointwise kernel that computes in another dtype than operands are promoted to. Returns -1 with an
- * exception. */
+/* Whether a spec is of a pointwise kernel that computes in another dtype than operands are promoted to. Returns -1 with
+ * an exception. */
 static int is_reduced_spec(PyObject *spec) {
     PyObject *pointwise = PyObject_GetAttrString(spec, "pointwise");
     PyObject *common = pointwise == NULL ? NULL : PyObject_GetAttrString(spec, "common");

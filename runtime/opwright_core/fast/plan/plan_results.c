@@ -61,8 +61,8 @@ int output_is_new(const PlannedResult *result, PyObject *output, PyObject *const
            (PyArray_BASE((PyArrayObject *)output) == NULL || is_apart(output, values, count));
 }
 
-/* Return memory with these dense strides, as Python's `new_array` makes it: a view into a row. NULL without an exception
- * where strides are not those of memory from its first element on. */
+/* Return memory with these dense strides, as Python's `new_array` makes it: a view into a row. NULL without an
+ * exception where strides are not those of memory from its first element on. */
 static PyObject *strided_array(const PlannedResult *result) {
     npy_intp size = PyDataType_ELSIZE((PyArray_Descr *)result->dtype), length = 1;
     int is_empty = 0;
@@ -102,8 +102,8 @@ int result_is_row_major(const PlannedResult *result) {
     return 1;
 }
 
-/* Copy a small or a row-major output that does not match the plan, or lies in memory of others. Returns a new reference; NULL without
- * an exception if Python has to lay it out. */
+/* Copy a small or a row-major output that does not match the plan, or lies in memory of others. Returns a new
+ * reference; NULL without an exception if Python has to lay it out. */
 PyObject *output_copied(const PlannedResult *result, PyObject *output) {
     PyObject *made = NULL;
     const int is_long = is_alike(result, output) && PyArray_SIZE((PyArrayObject *)output) > MOST_COPIED;

@@ -24,7 +24,7 @@ typedef struct {
     char kinds[MOST_ARGUMENTS + 1];
     int passed_count;
     signed char passed[MOST_PASSED]; /* the positions of what the kernel is given */
-    int written;                     /* the position of the tensor that is written, and returned; -1: a new one is made */
+    int written; /* the position of the tensor that is written, and returned; -1: a new one is made */
     int is_copy; /* whether the kernel is `numpy.ndarray.__copy__` */
     const CompiledKernel *unplanned; /* which takes calls that no plan can be made for before; or NULL */
     const CompiledKernel *writing;   /* which takes calls that write in place, without a plan; or NULL */
@@ -94,9 +94,10 @@ static PyObject *cast_at(const Planned *planned, const PlanEntry *entry, int pla
     return position < 0 || entry == NULL || entry->cast == NULL ? Py_None : PyTuple_GET_ITEM(entry->cast, position);
 }
 
-/* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them; arrays as they are
- * unless `is_whole`. Returns how many; -1 with an exception, or without one for an operand that Python casts. */
-static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values, int is_whole) {
+/* Take references to what the kernel gets: arrays and options, as the plan, if there is one, casts them; arrays as they
+ * are unless `is_whole`. Returns how many; -1 with an exception, or without one for an operand that Python casts. */
+static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject **values,
+                int is_whole) {
     for (int i = 0; i < planned->passed_count; i++) {
         int position = planned->passed[i];
         PyObject *cast = cast_at(planned, entry, i);
@@ -104,7 +105,8 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
         if (position < 0) {
             values[i] = Py_NewRef(planned->first);
         } else {
-            values[i] = is_cast ? cast_value(cast, args[position]) : passed_value(planned->kinds[position], args[position]);
+            values[i] =
+                is_cast ? cast_value(cast, args[position]) : passed_value(planned->kinds[position], args[position]);
         }
         if (values[i] == NULL) {
             while (i > 0) {
@@ -117,7 +119,8 @@ static int pass(const Planned *planned, const PlanEntry *entry, PyObject *const 
 }
 
 /* Have Python lay out an output that does not match the plan. Returns a new reference. */
-static PyObject *lay_out(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values, int count) {
+static PyObject *lay_out(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values,
+                         int count) {
     PyObject *given = PyList_New(0), *made = NULL, *args = NULL;
     if (given == NULL || PyList_Append(given, result->spec) < 0 || PyList_Append(given, output) < 0) {
         goto done;
@@ -143,7 +146,8 @@ done:
 }
 
 /* Return the tensor of an output, a new reference; NULL with an exception. */
-static PyObject *wrap_output(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values, int count) {
+static PyObject *wrap_output(const Planned *planned, const PlannedResult *result, PyObject *output, PyObject **values,
+                             int count) {
     PyObject *array = PyArray_CheckScalar(output) && Py_TYPE(output) != core.array ? PyArray_FromScalar(output, NULL)
                                                                                   : Py_NewRef(output);
     if (array == NULL) {
@@ -166,7 +170,8 @@ static PyObject *wrap_output(const Planned *planned, const PlannedResult *result
 }
 
 /* Return what the operator returns: a tensor, or a tuple of several. */
-static PyObject *wrap_outputs(const Planned *planned, const PlanEntry *entry, PyObject *output, PyObject **values, int count) {
+static PyObject *wrap_outputs(const Planned *planned, const PlanEntry *entry, PyObject *output, PyObject **values,
+                              int count) {
     if (entry->results_count == 1) {
         return wrap_output(planned, &entry->results[0], output, values, count);
     }
@@ -208,8 +213,8 @@ static int is_refusal(void) {
            PyErr_ExceptionMatches(PyExc_OverflowError);
 }
 
-/* Have Python handle a call, and word the error that is set, if there is one. Where Python computes a result, a handler of
- * a signal raised that error, and it stays; but a user's kernel in C may refuse operands. Returns what the operator
+/* Have Python handle a call, and word the error that is set, if there is one. Where Python computes a result, a handler
+ * of a signal raised that error, and it stays; but a user's kernel in C may refuse operands. Returns what the operator
  * returns. */
 static PyObject *call_general(const Planned *planned, PyObject *const *args, size_t flagged) {
     PyObject *type, *error, *traceback;
@@ -241,8 +246,8 @@ static int is_final(const Planned *planned, int by_kernel) {
     return 1;
 }
 
-/* Call a pointwise kernel of ours on half or bfloat16, into `target` or a new array. Returns what the operator returns; NULL
- * with an exception, or without one where all has to be computed at once. */
+/* Call a pointwise kernel of ours on half or bfloat16, into `target` or a new array. Returns what the operator returns;
+ * NULL with an exception, or without one where all has to be computed at once. */
 static PyObject *call_reduced(const Planned *planned, const PlanEntry *entry, PyObject *const *args, PyObject *target) {
     PyObject *values[MOST_PASSED], *casts[MOST_PASSED], *result = NULL;
     int count = pass(planned, entry, args, values, 0);
@@ -252,7 +257,8 @@ static PyObject *call_reduced(const Planned *planned, const PlanEntry *entry, Py
     const BlockedCall call = {planned->kernel, values, casts, count, &entry->results[0]};
     PyObject *array = count < 0 ? NULL : call_by_blocks(&call, target);
     if (array != NULL) {
-        result = target != NULL ? Py_NewRef(args[planned->written]) : wrap_output(planned, call.result, array, values, count);
+        result = target != NULL ? Py_NewRef(args[planned->written])
+                                : wrap_output(planned, call.result, array, values, count);
         Py_DECREF(array);
     }
     for (int i = 0; i < count; i++) {
@@ -261,7 +267,8 @@ static PyObject *call_reduced(const Planned *planned, const PlanEntry *entry, Py
     return result;
 }
 
-/* Call the kernel on arrays, and return what the operator returns; NULL with an exception, `by_kernel` where the kernel raised it. */
+/* Call the kernel on arrays, and return what the operator returns; NULL with an exception, `by_kernel` where the kernel
+ * raised it. */
 static PyObject *call_planned(const Planned *planned, const PlanEntry *entry, PyObject *const *args, int *by_kernel) {
     PyObject *stack[MOST_PASSED + 1], *result = NULL;
     PyObject **values = stack + 1; /* the callee may use the one before */
@@ -303,7 +310,8 @@ static PyObject *call_writing(const Planned *planned, const PlanEntry *entry, Py
         return NULL;
     }
     if (entry->is_reduced) { /* (a kernel would cast to the target with a warning) */
-        PyObject *done = !planned->by_blocks ? NULL : call_reduced(planned, entry, args, ((Tensor *)args[planned->written])->array);
+        PyObject *done =
+            !planned->by_blocks ? NULL : call_reduced(planned, entry, args, ((Tensor *)args[planned->written])->array);
         *by_kernel = done == NULL;
         return done;
     }
@@ -351,8 +359,8 @@ static int are_arrays(const Planned *planned, PyObject *const *args, int is_dens
     return 1;
 }
 
-/* Call a kernel whose result no plan is made for. Returns what the operator returns; NULL without an exception if Python
- * has to handle the call. */
+/* Call a kernel whose result no plan is made for. Returns what the operator returns; NULL without an exception if
+ * Python has to handle the call. */
 static PyObject *call_unplanned(const Planned *planned, PyObject *const *args) {
     PyObject *values[MOST_PASSED], *result = NULL;
     int count = are_arrays(planned, args, 1) && planned->passed[0] < 0 ? pass(planned, NULL, args, values, 1) : 0;

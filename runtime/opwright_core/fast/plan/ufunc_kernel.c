@@ -22,7 +22,8 @@ typedef struct {
     int others;
     signed char other_positions[MOST_ARGUMENTS]; /* of those that have to be the int 1 */
     char takes_number[MOST_OPERANDS];
-    char takes; /* 't': dense tensors; 'a': arrays; 'r': tensors of half and bfloat16, and matrices that lie otherwise */
+    char
+        takes; /* 't': dense tensors; 'a': arrays; 'r': tensors of half and bfloat16, and matrices that lie otherwise */
     int is_written; /* whether the first operand is written, and returned */
 } UfuncKernel;
 
@@ -79,7 +80,8 @@ static int read_operands(const UfuncKernel *kernel, PyObject *const *args, Opera
     return 1;
 }
 
-/* Whether the first operand may be written once all is computed: it is small, and no other shares some of its memory. */
+/* Whether the first operand may be written once all is computed: it is small, and no other shares some of its memory.
+ */
 static int may_be_written(const UfuncKernel *kernel, const Operand *operands) {
     for (int i = 1; i < kernel->loops.operands; i++) {
         if (arrays_share_owner(operands[0].array, operands[i].array)) {
@@ -89,8 +91,8 @@ static int may_be_written(const UfuncKernel *kernel, const Operand *operands) {
     return array_is_writable(operands[0].array, LONG_WRITE);
 }
 
-/* Write a new array to a small one alike, which the loop may have read. Takes the reference to the first; returns NULL, where
- * the Python has to do it. */
+/* Write a new array to a small one alike, which the loop may have read. Takes the reference to the first; returns NULL,
+ * where the Python has to do it. */
 static PyObject *written(PyObject *array, PyObject *tensor) {
     PyObject *target = ((Tensor *)tensor)->array;
     int is_done = arrays_are_alike(target, array);
@@ -110,14 +112,16 @@ static int is_long_write(const UfuncKernel *kernel, const Operand *operands) {
  * has to do it. */
 static PyObject *computed_to(const UfuncKernel *kernel, PyObject *const *args, PyObject *out) {
     Operand operands[MOST_OPERANDS];
-    if (kernel->takes != 'a' || kernel->is_written || Py_TYPE(out) != core.array || !read_operands(kernel, args, operands)) {
+    if (kernel->takes != 'a' || kernel->is_written || Py_TYPE(out) != core.array ||
+        !read_operands(kernel, args, operands)) {
         return NULL;
     }
     return loops_run_to(&kernel->loops, operands, out) > 0 ? Py_NewRef(out) : NULL;
 }
 
 /* Call the ufunc's loop for matrices that lie otherwise, or the Python kernel. Returns what the kernel returns. */
-static PyObject *turned_or_python(const UfuncKernel *kernel, const Operand *operands, PyObject *const *args, size_t flagged) {
+static PyObject *turned_or_python(const UfuncKernel *kernel, const Operand *operands, PyObject *const *args,
+                                  size_t flagged) {
     PyObject *array = NULL;
     if (loops_run_turned(&kernel->loops, operands, &array) < 0) {
         return NULL;
@@ -139,7 +143,8 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
         PyObject *out = computed_to(kernel, args, args[kernel->total]);
         return out != NULL || PyErr_Occurred() ? out : call_in_silence(kernel->base.function, args, flagged, names);
     }
-    const int is_read = names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands);
+    const int is_read =
+        names == NULL && PyVectorcall_NARGS(flagged) == kernel->total && read_operands(kernel, args, operands);
     if (is_read && is_long_write(kernel, operands)) {
         const int is_done = loops_run_over(&kernel->loops, operands);
         if (is_done != 0) {
@@ -164,8 +169,8 @@ static PyObject *kernel_call(PyObject *self, PyObject *const *args, size_t flagg
     return call_in_silence(kernel->base.function, args, flagged, names);
 }
 
-/* Compute what a kernel returns for two dense tensors, into the first one's array. Returns 1; 0 where nothing was written,
- * since the object is no such kernel of theirs. */
+/* Compute what a kernel returns for two dense tensors, into the first one's array. Returns 1; 0 where nothing was
+ * written, since the object is no such kernel of theirs. */
 int kernel_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count) {
     UfuncKernel *kernel = (UfuncKernel *)object;
     Operand operands[MOST_OPERANDS];
@@ -175,7 +180,8 @@ int kernel_run_into(PyObject *object, PyObject *const *args, Py_ssize_t count) {
            loops_run_into(&kernel->loops, operands);
 }
 
-/* Return the name of the ufunc that a kernel on arrays is of its first two arguments, borrowed; NULL for another object. */
+/* Return the name of the ufunc that a kernel on arrays is of its first two arguments, borrowed; NULL for another
+ * object. */
 const char *kernel_ufunc(PyObject *object) {
     const UfuncKernel *kernel = (const UfuncKernel *)object;
     const int is_one = Py_IS_TYPE(object, kernel_type.type) && kernel->takes == 'a' && kernel->loops.operands == 2 &&
@@ -229,8 +235,9 @@ static int kernel_init(PyObject *self, PyObject *const *args) {
         return -1;
     }
     kernel->takes = takes[0];
-    return loops_init(&kernel->loops, args[1], (int)PyTuple_GET_SIZE(args[2]), kinds) < 0 ? -1
-                                                                                         : read_positions(kernel, args[2]);
+    return loops_init(&kernel->loops, args[1], (int)PyTuple_GET_SIZE(args[2]), kinds) < 0
+               ? -1
+               : read_positions(kernel, args[2]);
 }
 
 static const Field kernel_fields[] = {

@@ -20,8 +20,8 @@ typedef struct {
     PlanTable table;
 } ViewCache;
 
-/* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike. (What
- * a composite copied lies apart.) */
+/* Whether a view can be made again from where it lies in its array: both have elements, and may be written to alike.
+ * (What a composite copied lies apart.) */
 static int is_within(PyArrayObject *array, PyArrayObject *view) {
     int flags = PyArray_FLAGS(array) ^ PyArray_FLAGS(view);
     return PyArray_SIZE(array) > 0 && PyArray_SIZE(view) > 0 && PyArray_NDIM(view) <= MOST_DIMS &&

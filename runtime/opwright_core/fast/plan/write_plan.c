@@ -1,5 +1,6 @@
-/* WritingPlan: the plan of a call that writes, made of a cached tensor spec. It does what `opwright_core.plans.plan.Plan`
- * does for a target that matches the plan, row-major, and apart from the operands or one of them. A Plan does the rest.
+/* WritingPlan: the plan of a call that writes, made of a cached tensor spec. It does what
+ * `opwright_core.plans.plan.Plan` does for a target that matches the plan, row-major, and apart from the operands or
+ * one of them. A Plan does the rest.
  * */
 
 #include "fast/arrays/arrays.h"
@@ -130,7 +131,8 @@ static PyObject *store(PyObject *object, PyObject *const *args, Py_ssize_t count
     if (count == 2 && args[0] == args[1]) {
         Py_RETURN_NONE;
     }
-    PyObject *plan = plan_of((WritingPlan *)object), *method = plan == NULL ? NULL : PyObject_GetAttrString(plan, "store");
+    PyObject *plan = plan_of((WritingPlan *)object),
+             *method = plan == NULL ? NULL : PyObject_GetAttrString(plan, "store");
     PyObject *result = method == NULL ? NULL : PyObject_Vectorcall(method, args, (size_t)count, NULL);
     Py_XDECREF(method);
     return result;

@@ -24,7 +24,8 @@
 
 #include <stdint.h> /* which says __GLIBC__ */
 
-/* Loops that compute much are compiled for newer processors, too; which one runs is found when the library is loaded. */
+/* Loops that compute much are compiled for newer processors, too; which one runs is found when the library is loaded.
+ */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute) && !defined(__SANITIZE_ADDRESS__)
 #if __has_attribute(target_clones)
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))

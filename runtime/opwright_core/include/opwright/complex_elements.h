@@ -1,5 +1,5 @@
-/* Functions of one complex element, c64 and c128, by NumPy's formulas: real and imaginary parts that are infinite or NaN
- * go where these take them, which is not where C's own products and quotients do. */
+/* Functions of one complex element, c64 and c128, by NumPy's formulas: real and imaginary parts that are infinite or
+ * NaN go where these take them, which is not where C's own products and quotients do. */
 #ifndef OPWRIGHT_COMPLEX_ELEMENTS_H
 #define OPWRIGHT_COMPLEX_ELEMENTS_H
 

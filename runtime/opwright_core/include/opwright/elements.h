@@ -134,7 +134,8 @@ ELEMENT int signbit_b8(uint8_t x)
     return 0;
 }
 
-/* Which of two equal floats maximum and minimum give, as NumPy does: of zeros the second; on ARM the larger, the smaller. */
+/* Which of two equal floats maximum and minimum give, as NumPy does: of zeros the second; on ARM the larger, the
+ * smaller. */
 #ifdef __aarch64__
 #define LARGER_EQUAL(S, X, Y) from_bits_##S(bits_##S(X) & bits_##S(Y))
 #define SMALLER_EQUAL(S, X, Y) from_bits_##S(bits_##S(X) | bits_##S(Y))

@@ -350,8 +350,8 @@ static inline int may_be_blocked(const char *read, int64_t step, int64_t bytes, 
     return high <= out_low || out_high <= low;
 }
 
-/* The inner loop of a ufunc. Where a result is an operand of the next element (`reduce`, `accumulate`), or numbers change,
- * elements are computed one by one. */
+/* The inner loop of a ufunc. Where a result is an operand of the next element (`reduce`, `accumulate`), or numbers
+ * change, elements are computed one by one. */
 static void run_ufunc(char **args, const npy_intp *dimensions, const npy_intp *steps, void *given)
 {
     const struct ufunc_loop *const own = given;

@@ -15,8 +15,8 @@ struct opwright_runtime {
     int version;
     /* Return a new row-major array of a dtype, by NumPy's number, not filled; NULL with an exception. */
     PyObject *(*new_array)(int type, int dims, const Py_ssize_t *shape);
-    /* Have `work` compute units of a job, from the first number up to the second, in several threads at once where there
-     * are two ranges of `grain` units at least, and threads that are free. Needs nothing of Python. */
+    /* Have `work` compute units of a job, from the first number up to the second, in several threads at once where
+     * there are two ranges of `grain` units at least, and threads that are free. Needs nothing of Python. */
     void (*run_ranges)(void (*work)(void *job, int64_t from, int64_t to), void *job, int64_t count, int64_t grain);
 };
 

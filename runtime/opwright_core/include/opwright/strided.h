@@ -23,7 +23,8 @@ enum loop_code {
     /* clang-format on */
 };
 
-/* A number as a loop takes it: `real` for floats, `parts` of complex ones, `whole` (its bits) for integers and bools. */
+/* A number as a loop takes it: `real` for floats, `parts` of complex ones, `whole` (its bits) for integers and bools.
+ */
 union loop_number {
     double real;
     double parts[2];
@@ -33,8 +34,8 @@ union loop_number {
 /* Computes `count` elements. Not 0 where it refuses one, so that NumPy may say why. */
 typedef int loop_block(int64_t count, const void *const *from, void *to, const union loop_number *numbers);
 
-/* The loops of one operator: how many arrays and numbers it takes, whether the result is bool, whether loops of integers
- * may refuse an element, the loop of each dtype. */
+/* The loops of one operator: how many arrays and numbers it takes, whether the result is bool, whether loops of
+ * integers may refuse an element, the loop of each dtype. */
 struct loop {
     int arrays, numbers, is_truth, may_refuse;
     loop_block *run[LOOP_CODES];
