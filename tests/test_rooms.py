@@ -47,7 +47,7 @@ ROOMS = [
 # whole, and what is seen of it.
 GROUND = (
     "core", "errors", "foreign_keys", "gradient_codes", "hooks", "keys", "keysets", "locks", "names", "places",
-    "plugins", "state", "versions",
+    "plugins", "state", "unrolling", "versions",
 )  # fmt: skip
 BASE = ("namespaces", "pytree", "types")
 TOOLS = (
@@ -72,7 +72,7 @@ LEAVES = {
 }
 # The small runtime, a root of its own: how many lines it may have.
 CORE = "opwright_core"
-MOST_LINES_OF_THE_CORE = 14_700
+MOST_LINES_OF_THE_CORE = 14_100
 LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 

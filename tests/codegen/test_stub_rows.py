@@ -10,15 +10,8 @@ import pytest
 
 import opwright
 from opwright.errors import ArgumentError
-from opwright_codegen.targets.ops import rows
-from opwright_core.dispatch.package import stub_shapes
 
 OPS = Path(__file__).parents[2] / "generated" / "opwright_aten" / "ops"
-
-
-def test_both_have_the_same_shapes() -> None:
-    assert stub_shapes.MAKERS.keys() == rows.NAMED | rows.PLAIN
-    assert stub_shapes.PLAIN.keys() <= rows.PLAIN
 
 
 def test_what_only_passes_on_its_arguments_is_a_row() -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 from opwright_core.core import fast
 from opwright_core.keys import DENSE_CPU
 from opwright_core.plans.plan import Plan, cast_operands
+from opwright_core.plans.plan_keys import key_function
 from opwright_core.plans.specs import SpecCache, TensorSpec
 
 __all__ = ["CachedSpec", "PlanCache", "ViewCache"]
@@ -62,19 +63,17 @@ class PlanCache(SpecCache):
     """The specs of an operator's results by a key: one, or several in a tuple. Bounded, and emptied when the default
     dtype changes.
 
-    `kinds` has a letter for what the key has of each argument, `key_of` makes the key of a call's arguments with
-    arrays for tensors. `operands` are the positions of the plan's, where these are not the tensors in their order.
-    With `writes` the kernel writes to the tensor at that position, and `straight` are the specs of calls in which it
-    may, where that shares no memory with others.
+    `kinds` has a letter for what the key has of each argument. `operands` are the positions of the plan's, where
+    these are not the tensors in their order. With `writes` the kernel writes to the tensor at that position, and
+    `straight` are the specs of calls in which it may, where that shares no memory with others.
     """
 
-    __slots__ = ("is_trusted", "key_of", "kinds", "operands", "runs_in_core", "straight", "writes")
+    __slots__ = ("is_trusted", "kinds", "operands", "runs_in_core", "straight", "writes")
     most: ClassVar[int] = 512  # of each operator
 
     def __init__(
         self,
         kinds: str,
-        key_of: Callable[..., Any],
         operands: tuple[int, ...] = (),
         writes: int = -1,
         *,
@@ -84,10 +83,14 @@ class PlanCache(SpecCache):
         self.straight = self if writes < 0 else SpecCache()
         self.writes = writes
         self.kinds = kinds
-        self.key_of = key_of
         self.operands = operands
         self.is_trusted = False  # what the kernel returns is as declared
         self.runs_in_core = runs_in_core  # the compiled core calls the kernel where it runs
+
+    @property
+    def key_of(self) -> Callable[..., Any]:
+        """Return the function that makes the key of a call's arguments, with arrays for tensors."""
+        return key_function(self.kinds)
 
     def of_call(self, args: Sequence[Any]) -> tuple[tuple[TensorSpec, ...], tuple[Any, ...] | None] | None:
         """Return the cached specs of a call, and for each argument what the kernel gets instead of a

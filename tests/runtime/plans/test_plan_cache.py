@@ -163,7 +163,7 @@ def test_errors_are_worded_alike_each_time() -> None:
 
 
 def test_tables_are_bounded() -> None:
-    specs = PlanCache("T", lambda array: array)
+    specs = PlanCache("T")
     plan = Plan(opwright.rules.like(np.zeros(3)).spec, ())
     for number in range(10_000):
         specs.fill(number, plan)

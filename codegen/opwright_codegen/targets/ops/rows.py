@@ -1,8 +1,8 @@
 """Stubs that are rows: the runtime makes them of the declaration, by the shape of its arguments.
 
 Note [Stubs by shape]
-`TTa` is two tensors and an argument that is converted. For the shapes here there is a closure in
-`opwright_core.dispatch.package.stub_shapes`.
+`TTa` is two tensors and an argument that is converted. The runtime makes a closure for a shape when it is first needed;
+so the shapes here are those of several operators.
 """
 
 from __future__ import annotations

@@ -54,8 +54,10 @@ def shims_of_row(row: Row, *, is_trusted: bool) -> tuple[Function, Function | No
             lambda a: ((call.plan(call.values(a)).spec,), None) if written else None, planned_result, written, None,
             True,
         )  # fmt: skip
+    elif fast is None and row.writes:
+        shim = import_late("opwright_core.dispatch.package.writing_shims").straight_shim(row, general)
     elif fast is None:
-        shim = import_late("opwright_core.dispatch.package.row_calls").quick_call(row, general)
+        shim = general
     else:
         shim = _planned(row, general)
     is_inplace = fast is None and row.is_inplace and row.key == "CPU"

@@ -23,7 +23,7 @@ from opwright_core.keys import DENSE_CPU, DENSE_CUDA
 from opwright_core.locks.interrupts import LONG, has_long
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan_cache import PlanCache
-from opwright_core.plans.plan_keys import CACHED, key_function
+from opwright_core.plans.plan_keys import CACHED
 
 __all__ = [
     "Row",
@@ -45,7 +45,7 @@ _LISTS: Final = frozenset("LlPpQq")
 
 
 class Ufunc(NamedTuple):
-    """The ufunc that a kernel is of dense tensors: `letters` has one for each argument (`dispatch.ufunc_shims`), and
+    """The ufunc that a kernel is of dense tensors: `letters` has one for each argument (`compiled.ufunc_shims`), and
     `dtypes` are those that it handles, by NumPy's letters of kinds."""
 
     function: Any
@@ -102,7 +102,7 @@ class Row:
             return None
         written = self.writes[0] if self.writes and self.takes_out else -1
         runs_in_core = not self.writes or self.takes_out
-        return PlanCache(self.kinds, key_function(self.kinds), self.operands or (), written, runs_in_core=runs_in_core)
+        return PlanCache(self.kinds, self.operands or (), written, runs_in_core=runs_in_core)
 
     @property
     def keys(self) -> int:

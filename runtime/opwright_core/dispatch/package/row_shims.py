@@ -6,15 +6,18 @@ which an error finds the operator (`dispatch.kernel_sources`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
 from opwright_core.dispatch.package.kernel_rows import Row, RowCall
 from opwright_core.names.late_imports import import_late
 from opwright_core.plans.plan import cast_operands
+from opwright_core.plans.plan_keys import KEY
 from opwright_core.tensors.results import new_result, planned_result, results_of
+from opwright_core.unrolling import Definition
 
-__all__ = ["general_shim", "name_error"]
+__all__ = ["caster", "general_shim", "name_error"]
 
 Function = Callable[..., Any]
 
@@ -24,7 +27,7 @@ def general_shim(row: Row) -> Function:
     if row.writes:
         return import_late("opwright_core.dispatch.package.writing_shims").writing_shim(row)  # type: ignore[no-any-return]
     if row.cache is not None:
-        return _known_one(row) if row.results == 1 else _known_several(row)
+        return _known(row)
     return _planned(row)
 
 
@@ -33,58 +36,78 @@ def name_error(error: Exception, row: Row) -> None:
     import_late("opwright_core.texts.kernel_sources").name_row(error, row)
 
 
-def _known_one(row: Row) -> Function:
-    """Return the shim of a kernel with one result and a plan cache."""
-    cache = row.cache
+# What of an argument is in the key has the letter that the row's `kinds` have for it, what the kernel is passed has p.
+# One result is 1, a kernel that is passed arguments in another order is R. (An error finds `row` here.)
+_SHIM: Final = Definition(
+    f"""\
+def shim({{*: x#, }}):
+    try:
+        {{Tt}} x# = x#.array
+        {{Oo}} x# = None if x# is None else x#.array
+        {{Ll}} x# = [each.array for each in x#]
+        key = {KEY}
+        spec, run = find(key), kernel
+        if spec is None:
+            spec, run = planned(key, {{*: x#, }})
+        if {{1: spec}}{{S: spec[0]}}.casts:
+            {{*: x#, }} = cast({{1: spec}}{{S: spec[0]}}, {{*: x#, }})
+        return {{1: planned_result}}{{S: several}}(
+            spec, run({{p: x#, }}{{R: *pick(({{*: x#, }})), }}), {{TtOo: x#, |Ll: *x#, }}
+        )
+    except Exception as error:
+        name_error(error, row)
+        raise
+""",
+    globals(),
+)
+
+
+def _known(row: Row) -> Function:
+    """Return the shim of a kernel with a plan cache."""
+    cache, call, passed = row.cache, RowCall(row), row.passed_positions()
     assert cache is not None
-    call, key_of, find = RowCall(row), cache.key_of, cache.get
-    kernel, pick, arrays, values_of = call.kernel, call.pick, call.arrays, call.values
+    own = cache
 
-    def shim(*args: Any) -> Any:
-        try:
-            values = values_of(args)
-            key = key_of(*values)
-            spec, run = find(key), kernel
-            if spec is None:
-                run = call.kernel_for(values)
-                spec = cache.fill(key, call.plan(values), *call.operands(values), is_kept=call.is_kept(run))
-            if spec.casts:
-                call.cast(values, cast_operands(spec, call.operands(values)))
-            return planned_result(spec, run(*pick(values)), *arrays(values))
-        except Exception as error:
-            name_error(error, row)
-            raise
+    def planned(key: Any, *values: Any) -> tuple[Any, Function]:
+        run = call.kernel_for(values)
+        return own.fill(key, call.plan(values), *call.operands(values), is_kept=call.is_kept(run)), run
 
-    return shim
+    is_sorted = list(passed) == sorted(set(passed))
+    letters = [
+        f"{kind if kind.isupper() or at in passed else '.'}{'p' if is_sorted and at in passed else ''}"
+        for at, kind in enumerate(row.kinds)
+    ]
+    flags = ("1" if row.results == 1 else "S") + ("" if is_sorted else "R")
+    return _SHIM.make(
+        letters, flags, row=row, find=cache.get, kernel=call.kernel, planned=planned, cast=caster(row, call),
+        pick=call.pick, several=partial(_several, row),
+    )  # fmt: skip
 
 
-def _known_several(row: Row) -> Function:
-    """Return the shim of a kernel with several results and a plan cache."""
-    cache, count = row.cache, row.results
-    assert cache is not None
-    call, key_of, find = RowCall(row), cache.key_of, cache.get
-    kernel, pick = call.kernel, call.pick
+def caster(row: Row, call: RowCall) -> Callable[..., Sequence[Any]]:
+    """Return a function that returns the arguments with operands cast as a spec says."""
+    operands = row.operand_positions()
+    count = len(operands)
+    are_first = operands == tuple(range(count))
 
-    def shim(*args: Any) -> Any:
-        try:
-            values = call.values(args)
-            key = key_of(*values)
-            specs, run = find(key), kernel
-            if specs is None:
-                run = call.kernel_for(values)
-                specs = cache.fill(key, call.plan(values), *call.operands(values), is_kept=call.is_kept(run))
-            if specs[0].casts:
-                call.cast(values, cast_operands(specs[0], call.operands(values)))
-            results = results_of(run(*pick(values)), count)
-            given, made = call.arrays(values), []
-            for index, result in enumerate(results):  # (an error shows the expression of that `index`)
-                made.append(planned_result(specs[index], result, *given))
-            return tuple(made)
-        except Exception as error:
-            name_error(error, row)
-            raise
+    def cast(spec: Any, *values: Any) -> Sequence[Any]:
+        if are_first and spec.numbers is not None:
+            return values[0], *spec.numbers, *values[count:]
+        found = list(values)
+        call.cast(found, cast_operands(spec, call.operands(values)))
+        return found
 
-    return shim
+    return cast
+
+
+def _several(row: Row, specs: Sequence[Any], returned: Any, *operands: Any) -> tuple[Any, ...]:
+    """Return new tensors of the results of a row's kernel."""
+    made = []
+    for index, result in enumerate(
+        results_of(returned, row.results)
+    ):  # (an error shows the expression of that `index`)
+        made.append(planned_result(specs[index], result, *operands))
+    return tuple(made)
 
 
 def _planned(row: Row) -> Function:

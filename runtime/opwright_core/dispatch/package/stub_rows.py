@@ -2,9 +2,9 @@
 
 Note [Stubs by shape]
 What a stub does follows from which of its arguments are tensors, `TTa`; it converts the others, `a`, where they are
-neither the default nor of a type that kernels take as it is. For each shape that several operators have there is a
-closure, written by hand (`stub_shapes`). A stub is that closure with the names and defaults of the operator's
-parameters: so Python binds its arguments, and says what is wrong with them, as for a function that is written out.
+neither the default nor of a type that kernels take as it is. A stub is the closure of that shape (Note [Unrolled
+closures]) with the names and defaults of the operator's parameters: so Python binds its arguments, and says what is
+wrong with them, as for a function that is written out.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from types import FunctionType, NoneType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.dispatch.call.conversion import Mismatch, is_dtype, is_int_list
 from opwright_core.dispatch.call.keywords import NOT_GIVEN
+from opwright_core.dispatch.call.lookup import find0, find1, find2, find3
 from opwright_core.dispatch.call.signature import argument_error
 from opwright_core.dispatch.package.declarations import REQUIRED, Argument
-from opwright_core.dispatch.package.stub_shapes import MAKERS, PLAIN, Check, Function
 from opwright_core.names.late_imports import import_late
+from opwright_core.unrolling import Definition
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -29,7 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = ["function_row", "stub_row"]
 
+Function = Callable[..., Any]
 Convert = Callable[[int, Any], Any]
+# Of an argument: the default and two types, maybe the same, of which kernels take it as it is; what converts others.
+Check = tuple[Any, type, type, Convert]
+# N is set if arguments have other names, too: to gather names that there are none of takes 4 % of a small call.
+_STUB: Final = Definition(
+    """\
+def stub({*: x#, }{N: *more, **named}):
+    {N} if named or more: return callee.call_given(({*: x#, }), named, more)
+    {a} if x# is not default# and type(x#) is not kind# and type(x#) is not other#: x# = convert#(#, x#)
+    return find(operator, {T: x#, })({*: x#, })
+""",
+    globals(),
+)
+_FINDERS: Final = (find0, find1, find2, find3)
 _EXACT: Final[dict[str, type]] = {
     **dict.fromkeys(("int", "SymInt", "DeviceIndex", "Scalar", "number"), int),
     **dict.fromkeys(("bool", "SymBool"), bool),
@@ -53,39 +68,27 @@ def _exact(text: str) -> type:
 
 def stub_row(operator: Operator, name: str, module: str) -> Function:
     """Return the stub of one overload."""
-    shape, checks = _shape(operator), _checks(operator)
-    if (plain := PLAIN.get(shape)) is not None:
-        made = plain(operator, *checks)
-    else:
-        made = MAKERS[shape](_NoOthers(name, operator), operator, shape.count("T"), *checks)
+    made = _stub(operator, None)
     return _named(made, operator, name, module, tuple([each.default for each in operator.arguments]))
-
-
-class _NoOthers:
-    """The callee of a stub that takes arguments by no names but its own."""
-
-    def __init__(self, name: str, operator: Operator) -> None:
-        self._name = name
-        self._operator = operator
-
-    def call_given(self, values: tuple[Any, ...], named: dict[str, Any], more: tuple[Any, ...]) -> NoReturn:
-        """Raise the error for more positional arguments than there are, or the TypeError that Python does."""
-        if more:
-            signature = self._operator.signature
-            signature.bind((*values[: signature.positional], *more), {})
-        raise TypeError(f"{self._name}() got an unexpected keyword argument {next(iter(named))!r}")
 
 
 def function_row(callee: Overloaded | Operator, operator: Operator, name: str, module: str) -> Function:
     """Return the function of a name that is the stub of its one overload. It takes arguments by other names, too."""
-    shape = _shape(operator)
-    made = MAKERS[shape](callee, operator, shape.count("T"), *_checks(operator))
     defaults = [NOT_GIVEN if each.default is REQUIRED else each.default for each in operator.arguments]
-    return _named(made, operator, name, module, tuple(defaults))
+    return _named(_stub(operator, callee), operator, name, module, tuple(defaults))
 
 
-def _shape(operator: Operator) -> str:
-    return "".join(["T" if each.type == "Tensor" else "a" for each in operator.arguments])
+def _stub(operator: Operator, callee: Overloaded | Operator | None) -> Function:
+    """Return the closure of an operator's shape; `callee` takes what is given by other names."""
+    shape = "".join(["T" if each.type == "Tensor" else "a" for each in operator.arguments])
+    checks = {
+        f"{name}{at}": value
+        for at, each in enumerate(operator.arguments)
+        if each.type != "Tensor"
+        for name, value in zip(("default", "kind", "other", "convert"), _check(operator, each), strict=True)
+    }
+    find = _FINDERS[shape.count("T")]
+    return _STUB.make(shape, "N" if callee else "", callee=callee, operator=operator, find=find, **checks)
 
 
 def _named(made: Function, operator: Operator, name: str, module: str, defaults: tuple[Any, ...]) -> Function:
@@ -111,12 +114,8 @@ def _named(made: Function, operator: Operator, name: str, module: str, defaults:
     return found
 
 
-def _checks(operator: Operator) -> tuple[Check, ...]:
-    """Return the type test of a stub for each argument that is no tensor, in order."""
-    return tuple([_check(operator, at, each) for at, each in enumerate(operator.arguments) if each.type != "Tensor"])
-
-
-def _check(operator: Operator, at: int, argument: Argument) -> Check:
+def _check(operator: Operator, argument: Argument) -> Check:
+    """Return the type test of a stub for an argument that is no tensor."""
     text = argument.type.removesuffix("?")
     is_long = text == "int" and argument.name not in _DIMENSIONS
     kind = _NEVER if is_long else _exact(text)
@@ -124,7 +123,7 @@ def _check(operator: Operator, at: int, argument: Argument) -> Check:
     default = argument.default
     if type(default) not in (kind, other, int, NoneType):  # kernels do not take the default as it is written
         default = REQUIRED
-    return at, default, kind, other, _conversion(operator, text, is_long)
+    return default, kind, other, _conversion(operator, text, is_long)
 
 
 def _conversion(operator: Operator, text: str, is_long: bool) -> Convert:

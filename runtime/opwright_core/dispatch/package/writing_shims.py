@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from opwright_core.dispatch.package.kernel_rows import Row, RowCall, dtype_position
-from opwright_core.dispatch.package.row_shims import name_error
+from opwright_core.dispatch.package.kernel_rows import Row, RowCall, bound_kernel, dtype_position
+from opwright_core.dispatch.package.row_shims import caster, name_error
 from opwright_core.hooks import has_library, hooks
 from opwright_core.plans.plan_cache import PlanCache
+from opwright_core.plans.plan_keys import KEY
 from opwright_core.plans.writing import Plan
 from opwright_core.tensors.results import results_of
+from opwright_core.unrolling import Definition
 
-__all__ = ["writing_shim"]
+__all__ = ["straight_shim", "writing_shim"]
 
 Function = Callable[..., Any]
+# A call whose kernel writes to the first tensor itself. W is a tensor behind it: arrays that share memory have one
+# owner, or one owns the other's.
+_STRAIGHT: Final = Definition(
+    f"""\
+def shim({{*: t#, }}):
+    try:
+        {{TW}} x# = t#.array
+        {{IFNV.}} x# = t#
+        spec = find({KEY.replace("{T:", "{TW:")})
+        if spec is not None and (spec.is_laid_out or spec.is_that_of(x0)) and (
+            {{W}} x#.base is None and x0.base is None and x# is not x0 and
+            True
+        ):
+            if spec.numbers is not None:
+                {{*: x#, }} = cast(spec, {{*: x#, }})
+            if (returned := kernel({{*: x#, }}out=x0)) is not x0:
+                Plan(spec).store(returned, x0)
+            return t0
+    except Exception as error:
+        name_error(error, row)
+        raise
+    return general({{*: t#, }})
+""",
+    globals(),
+)
 
 
 def writing_shim(row: Row) -> Function:
     """Return the function that serves every call of a row that writes to one tensor or to several."""
     return _writes_one(row) if len(row.writes) == 1 else _writes_several(row)
+
+
+def straight_shim(row: Row, general: Function) -> Function:
+    """Return the shim of a row in Python: `general` itself where its kernel cannot write to the first tensor itself."""
+    cache, is_first = row.cache, row.takes_out and row.is_inplace and row.writes == (0,)
+    others = row.kinds.lstrip("T")
+    is_straight = is_first and row.passed_positions() == tuple(range(len(row.kinds))) and not set("TOLtol") & {*others}
+    if cache is None or row.is_native or not is_straight:
+        return general
+    letters = row.kinds[:1] + row.kinds[1:].replace("T", "W")
+    return _STRAIGHT.make(
+        letters, row=row, general=general, find=cache.straight.get, kernel=bound_kernel(row),
+        cast=caster(row, RowCall(row)),
+    )  # fmt: skip
 
 
 def _check_of(row: Row) -> Callable[[Any, Any], None] | None:

@@ -36,7 +36,7 @@ class Shim:
     """A generated kernel of a backend: takes every argument positionally, Tensors as Tensors.
 
     `dense` takes calls of dense tensors alone (none has NONDENSE), `arrays` those of plain NumPy arrays alone. One made
-    of a `row` may take these, too (`row_calls.on_arrays`).
+    of a `row` may take these, too (`row_arrays.on_arrays`).
     """
 
     general: Function
