@@ -10,7 +10,6 @@ from opwright.autograd import saved
 from opwright.autograd.fields import Field, NodeType, Way
 from opwright.autograd.nodes import Edge, RecordedSeveral
 from opwright.autograd.recording import check_no_gradient, edges_of
-from opwright.autograd.straight_recorders import Kept
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -60,9 +59,55 @@ class RecordingPlan:
         self.is_several = issubclass(node, RecordedSeveral)
         self.returns_several = len(signature.returns) > 1
         self._lists = {position for position, text in enumerate(signature.returns) if "[" in text}
-        fields = node.fields.items()
-        self.of_arguments = [self._filling(slot, field) for slot, field in fields if field.way not in _OF_RESULTS]
-        self.of_results = [self._filling(slot, field) for slot, field in fields if field.way in _OF_RESULTS]
+
+    # -- letters of arguments
+
+    def letters(self) -> tuple[list[str], str, dict[str, Any]]:
+        """Return the letters of the arguments for the definitions in `recorders`, flags, and free variables.
+
+        T is an operand, O one that may be None, L a list of them, E a list that is the only operand; w is written. An
+        argument is kept (k) or saved (s; 0, 1 or 2 where the operand there needs it), and so is its shape (h), its
+        strides (d) or another fact (f). `of_arguments` and `of_results` are all other fields.
+        """
+        found = ["w" if at == self.own else "" for at in range(self.total)]
+        for at in self.node.operands:
+            found[at] += "L" if self.tensors[at].is_list else "O" if self.tensors[at].is_optional else "T"
+        match [self.tensors[at] for at in self.node.operands]:
+            case [one] if one.is_list and not one.is_optional:
+                found[one.position] = "E"
+        flags = "" if "E" in found else "S"
+        free: dict[str, Any] = {"of_arguments": [], "of_results": []}
+        for slot, field in self.node.fields.items():
+            if field.way in _OF_RESULTS:
+                if field.way is Way.RESULT and field.position == 0 and not self.returns_several and not self._lists:
+                    flags += "R"
+                else:
+                    free["of_results"].append(self._filling(slot, field))
+            elif letter := self._letter(slot, field, found):
+                found[field.position] += letter
+                if letter not in "khd":
+                    free[f"{'fact' if letter == 'f' else 'save'}{field.position}"] = self._keep(field)
+            else:
+                free["of_arguments"].append(self._filling(slot, field))
+        flags += ("A" if free["of_arguments"] else "") + ("V" if free["of_results"] else "")
+        return found, flags, free
+
+    def _letter(self, slot: str, field: Field, found: Sequence[str]) -> str:
+        """Return the letter of a field of an argument; none where there is none for it, or the second name of its slot
+        is that of another."""
+        way, position, needed_by, _ = field
+        slots = vars(self.node)
+        if way is Way.COUNTS or slots[slot] is not slots[f"{'_kept' if way <= Way.SAVED else '_fact'}{position}"]:
+            return ""
+        if way is Way.ARGUMENT:
+            return "k"
+        if way is Way.SAVED:
+            is_known = len(needed_by) == 1 and needed_by[0] < 3 and "T" in found[needed_by[0]]
+            return "s" if not needed_by else str(needed_by[0]) if is_known else ""
+        argument = self.tensors[position]
+        if argument.is_optional or argument.is_list:
+            return "f"
+        return {Way.SHAPE: "h", Way.STRIDE: "d"}.get(way, "f")
 
     # -- saved values
 
@@ -118,24 +163,6 @@ class RecordingPlan:
 
     # -- where gradients flow
 
-    def edges(self) -> Callable[[Sequence[Any]], tuple[Edge, ...]]:
-        """Return the function that finds the edges of the operands among arguments."""
-        operands = self.node.operands
-        kinds = [self.tensors[position] for position in operands]
-        is_plain = not any(any(kind[1:]) for kind in kinds)
-        match operands:
-            case (first,) if is_plain:
-                return lambda args: (args[first].edge,)
-            case (first, second) if is_plain:
-                return lambda args: (args[first].edge, args[second].edge)
-            case (first, second, third) if is_plain:
-                return lambda args: (args[first].edge, args[second].edge, args[third].edge)
-            case (first,) if not kinds[0].is_optional:  # a list
-                return lambda args: edges_of(args[first])
-        if not any(kind.is_list for kind in kinds):
-            return lambda args: edges_of([args[position] for position in operands])
-        return lambda args: tuple([edge for kind in kinds for edge in _edges(kind, args[kind.position])])
-
     def left_out(self) -> Callable[[Sequence[Any], Sequence[Edge]], bool] | None:
         """Return the function that says, of arguments and their edges, whether a call is not recorded; None where all
         are. It raises NotImplementedError for a tensor that may require no grad, and does."""
@@ -151,31 +178,7 @@ class RecordingPlan:
 
         return is_left_out
 
-    # -- other ways to do it
-
-    def common(self) -> Kept | None:
-        """Return what is kept by calls of a common kind: of single tensors, with one result, and nothing to ask."""
-        node = self.node
-        single = not any(any(self.tensors[position][1:]) for position in node.operands) and self.own <= 0
-        if not single or node.refused or node.results or self.may_have_none or self.is_several or self.moves_view:
-            return None
-        fields = list(node.fields.values())
-        kept = {field.position: field for field in fields if field.way <= Way.SAVED}
-        crossed = {at: field.needed_by for at, field in kept.items()} == {0: (1,), 1: (0,)}
-        fact = Way.STRIDE if crossed else Way.SHAPE
-        facts = {field.position for field in fields if field.way is fact}
-        results = [field for field in fields if field.way is Way.RESULT]
-        is_known = (
-            len(kept) + len(facts) + len(results) == len(fields)
-            and node.is_recorded is None
-            and facts <= ({0, 1} if crossed else {0} if len(node.operands) == 1 else set())
-            and (crossed or not any(field.needed_by for field in kept.values()))
-            and all(kept[position].way is Way.SAVED for position in node.operands if position in kept)
-        )
-        if not is_known:
-            return None
-        arguments = tuple([position in kept for position in range(self.total)])
-        return Kept(node, arguments, (0 in facts, 1 in facts), bool(results), crossed)
+    # -- the compiled core
 
     def savings(self, most: int) -> tuple[tuple[str, int, int, int], ...] | None:
         """Return what the compiled core is told of fields: slot, how, position and the bits of those who need it; None
