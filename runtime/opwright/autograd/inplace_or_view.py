@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.autograd.recording import check_writable, increment_version
 from opwright.autograd.regenerating import mark_view, mark_views
-from opwright_core.arrays.storage import storage_of
+from opwright_core.arrays.storage import storage_of as storage_of
 from opwright_core.core import fast
-from opwright_core.keys import ADINPLACEORVIEW, DENSE_CPU, WRITE_BITS
+from opwright_core.keys import ADINPLACEORVIEW as ADINPLACEORVIEW
+from opwright_core.keys import DENSE_CPU as DENSE_CPU
+from opwright_core.keys import WRITE_BITS as WRITE_BITS
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.unrolling import Definition
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -28,6 +31,31 @@ if TYPE_CHECKING:
 __all__ = ["inplace_or_view"]
 
 Kernel = Callable[..., Any]
+# Of in-place operators, and of those that write to the argument w: it is returned if S is set.
+_INPLACE: Final = Definition(
+    """\
+def kernel({*: x#, }):
+    if x0.keys != DENSE_CPU and x0.keys & WRITE_BITS != ADINPLACEORVIEW:
+        check_writable(x0)
+    below({*: x#, })
+    extra = x0.extra
+    if extra is None or (storage := extra.storage) is None:
+        storage = storage_of(x0)
+    storage.version += 1
+    return x0
+""",
+    globals(),
+)
+_WRITING: Final = Definition(
+    """\
+def kernel({*: x#, }):
+    check_writable({w: x#})
+    result = below({*: x#, })
+    increment_version({w: x#})
+    return {S: {w: x#}}{N: result}
+""",
+    globals(),
+)
 _RESIZING: Final = ("resize_", "resize_as_")  # of the size that it has, they write nothing
 
 
@@ -38,114 +66,9 @@ def inplace_or_view(operator: Operator, below: Kernel) -> Kernel:
         return _viewing(signature, below)
     is_resizing = operator.base in _RESIZING
     if signature.written == {0} and signature.aliases == (0,) and operator.base.endswith("_") and not is_resizing:
-        kernel = _INPLACE.get(len(signature.names), _inplace)(below)
+        kernel = _INPLACE.make([""] * len(signature.names), below=below)
         return kernel if fast is None else fast.VersionBump(kernel, below)
     return _resizing(below) if is_resizing else _writing(signature, below)
-
-
-def _inplace(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, *others: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, *others)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-def _inplace_unary(below: Kernel) -> Kernel:
-    def kernel(self: Tensor) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-def _inplace_binary(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, other: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, other)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-def _inplace_ternary(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, second: Any, third: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, second, third)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-def _inplace_quaternary(below: Kernel) -> Kernel:
-    def kernel(self: Tensor, second: Any, third: Any, fourth: Any) -> Tensor:
-        if self.keys != DENSE_CPU and self.keys & WRITE_BITS != ADINPLACEORVIEW:
-            check_writable(self)
-        below(self, second, third, fourth)
-        extra = self.extra
-        if extra is None or (storage := extra.storage) is None:
-            storage = storage_of(self)
-        storage.version += 1
-        return self
-
-    return kernel
-
-
-def _out_of_one(below: Kernel) -> Kernel:
-    def kernel(self: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(self, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-def _out_of_two(below: Kernel) -> Kernel:
-    def kernel(first: Any, second: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(first, second, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-def _out_of_three(below: Kernel) -> Kernel:
-    def kernel(first: Any, second: Any, third: Any, out: Tensor) -> Tensor:
-        check_writable(out)
-        below(first, second, third, out)
-        increment_version(out)
-        return out
-
-    return kernel
-
-
-# By how many arguments there are: to pass on those of `*args` takes 30 to 100 ns.
-_INPLACE: Final = {1: _inplace_unary, 2: _inplace_binary, 3: _inplace_ternary, 4: _inplace_quaternary}
-_OUT: Final = {2: _out_of_one, 3: _out_of_two, 4: _out_of_three}
 
 
 def _resizing(below: Kernel) -> Kernel:
@@ -165,11 +88,8 @@ def _writing(signature: Signature, below: Kernel) -> Kernel:
     written = sorted(signature.written)
     counted = [position for position in written if _counts(signature, position)]
     if written == counted and len(written) == 1 and signature.types[written[0]] == "Tensor":
-        (position,) = written
-        is_returned, is_last = signature.aliases == (position,), position == len(signature.names) - 1
-        if is_returned and is_last and len(signature.names) in _OUT:
-            return _OUT[len(signature.names)](below)
-        return _writing_one(below, position, is_returned)
+        letters = ["w" if position in written else "" for position in range(len(signature.names))]
+        return _WRITING.make(letters, "S" if signature.aliases == tuple(written) else "N", below=below)
 
     def kernel(*args: Any) -> Any:
         for position in written:
@@ -190,17 +110,6 @@ def _each(function: Callable[[Tensor], None], value: Any) -> None:
         for each in value:
             if each is not None:
                 function(each)
-
-
-def _writing_one(below: Kernel, position: int, is_returned: bool) -> Kernel:
-    def kernel(*args: Any) -> Any:
-        target = args[position]
-        check_writable(target)
-        result = below(*args)
-        increment_version(target)
-        return target if is_returned else result
-
-    return kernel
 
 
 def _counts(signature: Signature, position: int) -> bool:

@@ -7,12 +7,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from opwright.base.out_dtypes import check_of
-from opwright.fake.results import fake, fake_like, place_of
-from opwright_core.arrays.dtypes import bool_
+from opwright.fake.results import fake, place_of
+from opwright.fake.results import fake_like as fake_like
+from opwright_core.arrays.dtypes import bool_ as bool_
 from opwright_core.dispatch.call.signature import TensorArgument
 from opwright_core.dispatch.package.kernel_rows import dtype_position
 from opwright_core.plans.alike import Alike
 from opwright_core.tensors.tensor import Tensor
+from opwright_core.unrolling import Definition
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -21,7 +23,36 @@ if TYPE_CHECKING:
 __all__ = ["rule_kernel"]
 
 Function = Callable[..., Any]
-Maker = Callable[[Function], Function]
+_LETTERS: Final = {"Tensor": "T", "Tensor[]": "L"}
+# Of tensors (T) and lists of them (L); one tensor alone is S.
+_STRAIGHT: Final = Definition(
+    """\
+def kernel({*: x#, }):
+    {T} x# = x#.array
+    {L} x# = [each.array for each in x#]
+    return fake({S: {T: x#}.place}{M: place_of({T: x#, |L: *x#, })}, meta({*: x#, }))
+""",
+    globals(),
+)
+# Of dense tensors of one dtype and shape, of which the first is T, others are U; of numbers (N), and arguments that
+# must have their default (1). The first is written (I), or the result is of its dtype (D) or bool (B).
+_ALIKE: Final = Definition(
+    """\
+def kernel({*: x#, }):
+    {TU} a# = x#.array
+    dtype = {T: a#}.dtype
+    if (
+        {1} x# == default# and x# is not True and
+        {N} (type(x#) is float or type(x#) is int) and
+        {U} a#.dtype is dtype and a#.shape == {T: a#}.shape and a#.place is {T: a#}.place and
+        {U} {I: a#.base is None and {T: a#}.base is None and} True and
+        dtype in dtypes
+    ):
+        return {I: x0}{B: fake_like({T: a#}, bool_)}{D: fake_like({T: a#}, dtype)}
+    return general({*: x#, })
+""",
+    globals(),
+)
 
 
 def rule_kernel(operator: Operator, meta: Function) -> tuple[Function, Function | None]:
@@ -36,8 +67,10 @@ def rule_kernel(operator: Operator, meta: Function) -> tuple[Function, Function 
     facts: Alike | None = getattr(meta, "alike", None)
     if facts is None or (not is_functional and not _is_inplace(operator)):
         return general, None
-    make = _ALIKE.get((facts.letters, is_functional))
-    return general, _alike(facts, signature, general) if make is None else make(facts, signature, general)
+    defaults = {f"default{at}": signature.defaults[at] for at, each in enumerate(facts.letters) if each == "1"}
+    letters = facts.letters.replace("T", "U").replace("U", "T", 1)
+    flag = "I" if not is_functional else "B" if facts.is_truth else "D"
+    return general, _ALIKE.make(letters, flag, general=general, dtypes=facts.dtypes, **defaults)
 
 
 def _positions(signature: Signature, meta: Function) -> tuple[int, ...]:
@@ -60,99 +93,16 @@ def _functional(signature: Signature, meta: Function, positions: tuple[int, ...]
         return _several(tensors, meta, positions)
     if signature.returns[0] != "Tensor":
         return _listed(tensors, meta, positions)
-    count = len(signature.names)
-    kinds = signature.types[: len(tensors)]  # of the tensors, where they are the first arguments
-    if positions == tuple(range(count)) and kinds in _STRAIGHT:
-        by_count, of_any = _STRAIGHT[kinds]
-        return by_count.get(count, of_any)(meta)
+    letters = [_LETTERS.get(text, "") for text in signature.types]
+    found = [each for each in letters if each]
+    if positions == tuple(range(len(letters))) and len(found) == len(tensors) > 0:
+        return _STRAIGHT.make(letters, "S" if found == ["T"] else "M", meta=meta)
 
     def kernel(*args: Any) -> Tensor:
         place, given = _placed(args, tensors)
         return fake(place, meta(*[given[position] for position in positions]))
 
     return kernel
-
-
-def _of_one(meta: Function) -> Function:
-    def kernel(self: Tensor, *others: Any) -> Tensor:
-        array = self.array
-        return fake(array.place, meta(array, *others))
-
-    return kernel
-
-
-def _unary(meta: Function) -> Function:
-    def kernel(self: Tensor) -> Tensor:
-        array = self.array
-        return fake(array.place, meta(array))
-
-    return kernel
-
-
-def _with_option(meta: Function) -> Function:
-    def kernel(self: Tensor, option: Any) -> Tensor:
-        array = self.array
-        return fake(array.place, meta(array, option))
-
-    return kernel
-
-
-def _with_options(meta: Function) -> Function:
-    def kernel(self: Tensor, first: Any, second: Any, third: Any) -> Tensor:
-        array = self.array
-        return fake(array.place, meta(array, first, second, third))
-
-    return kernel
-
-
-def _of_two(meta: Function) -> Function:
-    def kernel(self: Tensor, other: Tensor, *others: Any) -> Tensor:
-        first, second = self.array, other.array
-        return fake(place_of(first, second), meta(first, second, *others))
-
-    return kernel
-
-
-def _binary(meta: Function) -> Function:
-    def kernel(self: Tensor, other: Tensor) -> Tensor:
-        first, second = self.array, other.array
-        return fake(place_of(first, second), meta(first, second))
-
-    return kernel
-
-
-def _binary_with_option(meta: Function) -> Function:
-    def kernel(self: Tensor, other: Tensor, option: Any) -> Tensor:
-        first, second = self.array, other.array
-        return fake(place_of(first, second), meta(first, second, option))
-
-    return kernel
-
-
-def _of_three(meta: Function) -> Function:
-    def kernel(self: Tensor, other: Tensor, last: Tensor, *others: Any) -> Tensor:
-        first, second, third = self.array, other.array, last.array
-        return fake(place_of(first, second, third), meta(first, second, third, *others))
-
-    return kernel
-
-
-def _of_list(meta: Function) -> Function:
-    def kernel(tensors: Sequence[Tensor], *others: Any) -> Tensor:
-        arrays = [item.array for item in tensors]
-        return fake(place_of(*arrays), meta(arrays, *others))
-
-    return kernel
-
-
-# By the types of the first arguments, where others are no tensors and the function takes all: by how many arguments
-# there are, and for any number, which takes 50 to 150 ns more.
-_STRAIGHT: Final[dict[tuple[str, ...], tuple[dict[int, Maker], Maker]]] = {
-    ("Tensor",): ({1: _unary, 2: _with_option, 4: _with_options}, _of_one),
-    ("Tensor",) * 2: ({2: _binary, 3: _binary_with_option}, _of_two),
-    ("Tensor",) * 3: ({}, _of_three),
-    ("Tensor[]",): ({}, _of_list),
-}
 
 
 def _several(tensors: Sequence[TensorArgument], meta: Function, positions: tuple[int, ...]) -> Function:
@@ -213,101 +163,3 @@ def _placed(args: Sequence[Any], tensors: Sequence[TensorArgument]) -> tuple[Any
             given[position] = array
             arrays.append(array)
     return place_of(*arrays), given
-
-
-# -- kernels for dense tensors
-
-
-def _alike_unary(facts: Alike, signature: Signature, general: Function) -> Function:
-    dtypes, is_truth = facts.dtypes, facts.is_truth
-
-    def kernel(self: Tensor) -> Any:
-        array = self.array
-        dtype = array.dtype
-        return fake_like(array, bool_ if is_truth else dtype) if dtype in dtypes else general(self)
-
-    return kernel
-
-
-def _alike_binary(facts: Alike, signature: Signature, general: Function) -> Function:
-    dtypes, is_truth = facts.dtypes, facts.is_truth
-
-    def kernel(self: Tensor, other: Tensor) -> Any:
-        first, second = self.array, other.array
-        dtype = first.dtype
-        if (
-            second.dtype is not dtype
-            or dtype not in dtypes
-            or second.shape != first.shape
-            or second.place is not first.place
-        ):
-            return general(self, other)
-        return fake_like(first, bool_ if is_truth else dtype)
-
-    return kernel
-
-
-def _alike_number(facts: Alike, signature: Signature, general: Function) -> Function:
-    dtypes, is_truth = facts.dtypes, facts.is_truth
-
-    def kernel(self: Tensor, other: Any) -> Any:
-        array = self.array
-        dtype = array.dtype
-        if dtype not in dtypes or (type(other) is not float and type(other) is not int):
-            return general(self, other)
-        return fake_like(array, bool_ if is_truth else dtype)
-
-    return kernel
-
-
-def _alike_binary_if_one(facts: Alike, signature: Signature, general: Function) -> Function:
-    dtypes, is_truth, one = facts.dtypes, facts.is_truth, signature.defaults[2]
-
-    def kernel(self: Tensor, other: Tensor, alpha: Any) -> Any:
-        first, second = self.array, other.array
-        dtype = first.dtype
-        if (
-            alpha != one
-            or alpha is True
-            or second.dtype is not dtype
-            or dtype not in dtypes
-            or second.shape != first.shape
-            or second.place is not first.place
-        ):
-            return general(self, other, alpha)
-        return fake_like(first, bool_ if is_truth else dtype)
-
-    return kernel
-
-
-def _alike(facts: Alike, signature: Signature, general: Function) -> Function:
-    """Return what handles calls of any arguments; one that writes in place returns the first of them."""
-    letters, dtypes, defaults = facts.letters, facts.dtypes, signature.defaults
-    is_written = bool(signature.written)
-    places = [place for place, letter in enumerate(letters) if letter == "T"]
-    numbers = [place for place, letter in enumerate(letters) if letter == "N"]
-    ones = [(place, defaults[place]) for place, letter in enumerate(letters) if letter == "1"]
-
-    def kernel(*args: Any) -> Any:
-        first, *others = arrays = [args[place].array for place in places]
-        if (
-            first.dtype not in dtypes
-            or any(each.dtype is not first.dtype or each.shape != first.shape for each in others)
-            or any(each.place is not first.place for each in others)
-            or any(type(args[place]) is not float and type(args[place]) is not int for place in numbers)
-            or any(args[place] != value or args[place] is True for place, value in ones)
-            or (is_written and others and any(each.base is not None for each in arrays))
-        ):
-            return general(*args)
-        return args[0] if is_written else fake_like(first, bool_ if facts.is_truth else first.dtype)
-
-    return kernel
-
-
-# By the letters, and whether nothing is written.
-_ALIKE: Final = {
-    ("T", True): _alike_unary,
-    ("TT", True): _alike_binary,
-    ("TN", True): _alike_number,
-    ("TT1", True): _alike_binary_if_one,
-}
