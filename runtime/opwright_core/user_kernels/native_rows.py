@@ -26,12 +26,13 @@ def _native_shim(row: Row) -> Function:
     """Return the shim of a C kernel, which gets the plan, or the cached spec."""
     cache, count, call = row.cache, row.results, RowCall(row)
     kernel, pick = call.kernel, call.pick
+    key_of = None if cache is None else cache.key_of
     is_cast = {*row.operand_positions()} & {*row.passed_positions()}
 
     def shim(*args: Any) -> Any:
         try:
             values = call.values(args)
-            key = None if cache is None else cache.key_of(*values)
+            key = None if key_of is None else key_of(*values)
             found = None if cache is None else cache.get(key)
             if found is None:
                 found = call.plan(values)
