@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["LEFT_OUT", "load_what_is_lazy"]
 
 LEFT_OUT = (
-    "opwright_bindings", "opwright.gate.torch_references", "opwright.__main__", "opwright.facade_stub",
+    "opwright_bindings", "opwright_gate.torch_references", "opwright.__main__", "opwright.facade_stub",
     "opwright_aten.kernels_cuda",
 )  # fmt: skip
 

@@ -111,7 +111,7 @@ def test_source_distributions_are_enough_to_build_wheels(tmp_path: Path) -> None
             {"opwright_codegen"}, [f"opwright-core=={version}", "lark>=1.2.2", "jinja2>=3.1", "pyyaml>=6.0"]
         ),
         "opwright": (
-            {"opwright", "opwright_aten", "opwright_bindings", "opwright_kernels", "opwright_pytest"},
+            {"opwright", "opwright_aten", "opwright_bindings", "opwright_gate", "opwright_kernels", "opwright_pytest"},
             [f"opwright-core=={version}"],
         ),
     }  # fmt: skip

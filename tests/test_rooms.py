@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.once  # it reads sources
 
 RUNTIME = Path(__file__).parents[1] / "runtime"
-ROOTS = ("opwright_core", "opwright", "opwright_bindings")
+ROOTS = ("opwright_core", "opwright", "opwright_bindings", "opwright_gate")
 # From the ground up. Rooms on one line are siblings: none imports another.
 ROOMS = [
     ["ground"],
@@ -64,7 +64,7 @@ ANNOTATED = {
 NAMED_IN_MESSAGES = {"opwright_core.arrays.size: ) to opwright.Size"}  # of the core: the name of its own class
 # Rooms that nothing needs: what imports them all the same, by a statement or by name, and why.
 LEAVES = {
-    "opwright.gate": {"opwright_pytest"},  # the plug-in for pytest
+    "opwright_gate": {"opwright_pytest"},  # the plug-in for pytest
     "opwright_bindings": {
         "gate",  # PyTorch's operators are its second opinion
         "other_arrays",  # by name, once a tensor of PyTorch is met
@@ -79,8 +79,8 @@ LONGEST_FUNCTION = 60
 
 def _room(module: str) -> str:
     package = module.split(".")[1] if "." in module else ""
-    if module.partition(".")[0] == "opwright_bindings":
-        return "bindings"
+    if module.partition(".")[0] in ("opwright_bindings", "opwright_gate"):
+        return module.partition(".")[0].removeprefix("opwright_")
     if module == CORE:
         return "ground"
     if module in ("opwright.dispatch", "opwright.rules"):
@@ -245,7 +245,7 @@ def test_what_generated_code_runs_on_is_small() -> None:
     assert lines <= MOST_LINES_OF_THE_CORE
 
 
-@pytest.mark.parametrize("root", ("opwright_core", "opwright", "opwright_kernels"))
+@pytest.mark.parametrize("root", ("opwright_core", "opwright", "opwright_gate", "opwright_kernels"))
 def test_the_readme_says_how_large_the_roots_are(root: str) -> None:
     readme = (RUNTIME.parent / "README.md").read_text(encoding="utf-8")
     said = re.search(rf"`{root}`, [^;|]*?([\d,]+)(?: lines of Python)?\)", readme)

@@ -22,6 +22,7 @@ PACKAGES = {
     "opwright_core": ROOT / "runtime" / "opwright_core",
     "opwright_codegen": ROOT / "codegen" / "opwright_codegen",
     "opwright_aten": ROOT / "generated" / "opwright_aten",
+    "opwright_gate": ROOT / "runtime" / "opwright_gate",
     "opwright_kernels": ROOT / "runtime" / "opwright_kernels",
     "opwright_pytest": ROOT / "runtime" / "opwright_pytest",
 }
@@ -31,15 +32,12 @@ ALLOWED = {
         "numpy",
         "ml_dtypes",
         "cupy",
-        "rich",
         "sympy",
-        "torch",
         "llvmlite",
         "numba",
         "triton",
         "tvm_ffi",
         "opwright",
-        "opwright_bindings",
         "opwright_core",
         "opwright_codegen",
         "opwright_aten",
@@ -58,8 +56,9 @@ ALLOWED = {
         "opwright_codegen",
     },
     "opwright_aten": {"numpy", "cupy", "opwright_aten", "opwright_core", "opwright_kernels"},
+    "opwright_gate": {"numpy", "rich", "torch", "opwright", "opwright_bindings", "opwright_core", "opwright_gate"},
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_core", "opwright_kernels"},
-    "opwright_pytest": {"pytest", "opwright", "opwright_core", "opwright_pytest"},
+    "opwright_pytest": {"pytest", "opwright_core", "opwright_gate", "opwright_pytest"},
 }
 # What kernels are written for, and the modules that import it. (test_binding_folders.py has the imports of bindings.)
 BINDINGS = {
@@ -69,14 +68,15 @@ BINDINGS = {
     "tvm_ffi": "opwright.elsewhere.tvm_kernels",
 }
 LAZY = {
-    "opwright": {"cupy", "torch", "triton", "rich", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "triton", "sympy", "opwright_codegen", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_codegen": {"rich", "watchfiles", "latex2mathml"},
     "opwright_aten": set(),
+    "opwright_gate": {"rich", "torch"},
     "opwright_kernels": {"cupy"},
-    "opwright_pytest": {"opwright", "opwright_core", "opwright_pytest.judged"},
+    "opwright_pytest": {"opwright_core", "opwright_gate", "opwright_pytest.judged"},
 }
-EAGER = {"opwright_pytest.judged": {"opwright", "opwright_core"}}  # imported where it is needed, and not before
+EAGER = {"opwright_pytest.judged": {"opwright_core", "opwright_gate"}}  # imported where it is needed, and not before
 
 # Build backends, and the one module each that they call.
 BACKENDS = {
@@ -299,6 +299,6 @@ def test_the_core_knows_the_packages_that_are_ours() -> None:
     from opwright_core.texts import deprecations
 
     roots = {path.parent.name for path in (ROOT / "runtime").glob("opwright*/__init__.py")} - {"opwright_pytest"}
-    assert len(roots) == 4
+    assert len(roots) == 5
     for known in (places.OURS, forks._packages, imports._whole, deprecations._ROOTS):
         assert roots <= {name.removesuffix(".") for name in known}

@@ -114,7 +114,7 @@ def test_a_source_distribution_needs_the_core_of_its_version(tree: Path) -> None
 
 
 CLI = ("opwright_codegen.cli",)
-LIBRARY = ("numpy", "ml_dtypes", "opwright_core", "opwright", "opwright_kernels", "opwright_aten")
+LIBRARY = ("numpy", "ml_dtypes", "opwright_core", "opwright", "opwright_gate", "opwright_kernels", "opwright_aten")
 GENERATOR = ("numpy", "ml_dtypes", "opwright_core", "opwright_codegen", "lark", "jinja2", "markupsafe", "yaml")
 NEEDS_GENERATOR = "schemas and formulas are read by the generator, which is not installed: pip install opwright-codegen"
 NEEDS_SYMPY = "symbolic sizes need SymPy, which is not installed: pip install sympy"
@@ -162,7 +162,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Any:
         (CUSTOM, NEEDS_GENERATOR),
         ("opwright.library.Library('own', 'DEF').define('f(Tensor x) -> Tensor')", NEEDS_GENERATOR),
         ("opwright.ops.aten.add.Tensor.schema", NEEDS_GENERATOR),
-        ("from opwright.gate.reports import check_format; check_format('text')", NO_RICH),
+        ("from opwright_gate.reports import check_format; check_format('text')", NO_RICH),
     ],
 )
 def test_the_library_without_extras(installed: Any, program: str, said: str) -> None:
@@ -196,7 +196,7 @@ def test_the_generator_without_the_library(installed: Any, tmp_path: Path) -> No
         (GENERATOR, [*CLI, "generate", "--watch"], 2, NO_WATCHFILES),
         (GENERATOR, [*CLI, "check", "wrong.yaml"], 1, "wrong.yaml:1:"),
         (
-            (*GENERATOR, "opwright", "opwright_kernels", "opwright_aten"),
+            (*GENERATOR, "opwright", "opwright_gate", "opwright_kernels", "opwright_aten"),
             [*CLI, "gate", "aten::add"],
             2,
             f"opwright gate: {NO_RICH}",

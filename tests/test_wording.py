@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = [
     "runtime/opwright",
     "runtime/opwright_core",
+    "runtime/opwright_gate",
     "runtime/opwright_kernels",
     "runtime/opwright_pytest",
     "codegen/opwright_codegen",

@@ -149,8 +149,8 @@ class UsageError(Exception):
 
 
 def library_module(name: str) -> str:
-    """Return a module of the library for `python -m`. Raises UsageError if the library is not installed."""
-    if find_spec("opwright") is None:
+    """Return a module of the library or the gate for `python -m`. Raises UsageError if it is not installed."""
+    if find_spec(name.partition(".")[0]) is None:
         raise UsageError("this command runs operators by the library, which is not installed: pip install opwright")
     return name
 

@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 # What the names of our modules begin with.
-OURS: Final = ("opwright.", "opwright_bindings.", "opwright_core.", "opwright_kernels.")
+OURS: Final = ("opwright.", "opwright_bindings.", "opwright_core.", "opwright_gate.", "opwright_kernels.")
 
 
 def shown(where: str) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports.baseline import Standing, known_from_json
-from opwright.gate.run import Progress, judged
-from opwright.gate.subjects import Subject
-from opwright.gate.verdicts import Report, Verdict
 from opwright_core.dispatch.call.operator import Operator
+from opwright_gate.properties import PROPERTIES
+from opwright_gate.reports.baseline import Standing, known_from_json
+from opwright_gate.run import Progress, judged
+from opwright_gate.subjects import Subject
+from opwright_gate.verdicts import Report, Verdict
 
 __all__ = ["tests_of"]
 

@@ -15,10 +15,6 @@ from markdown_it import MarkdownIt
 from pipeline import generate_project, new_namespace
 
 import opwright
-from opwright.gate.reports.finish import keep
-from opwright.gate.showing.__main__ import operators_of
-from opwright.gate.showing.facts import calls_of, facts_of
-from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
 from opwright_codegen.commands import docs
 from opwright_codegen.commands.report_options import cache_folder
@@ -27,6 +23,10 @@ from opwright_codegen.reference import told
 from opwright_codegen.reference.differences import read_differences
 from opwright_codegen.reference.markdown import cell, code, first_sentence, prose
 from opwright_codegen.reference.pages import Wishes, pages_of, sections_of
+from opwright_gate.reports.finish import keep
+from opwright_gate.showing.__main__ import operators_of
+from opwright_gate.showing.facts import calls_of, facts_of
+from opwright_gate.verdicts import Report, Verdict
 
 pytestmark = pytest.mark.once  # neither mode matters
 

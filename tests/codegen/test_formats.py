@@ -16,12 +16,12 @@ import jsonschema
 import pytest
 import sarif_schema
 
-from opwright.gate.reports import FORMATS
 from opwright_codegen.about.schema import SCHEMAS
 from opwright_codegen.arguments import make_parser
 from opwright_codegen.building import compiler
 from opwright_codegen.cli import main
 from opwright_codegen.commands import run_tests
+from opwright_gate.reports import FORMATS
 
 pytestmark = pytest.mark.once  # text in, text out
 

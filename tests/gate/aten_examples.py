@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opwright.gate.examples import example
+from opwright_gate.examples import example
 
 _RNG = np.random.default_rng(7)
 

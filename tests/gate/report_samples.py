@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opwright.gate.reports.baseline import KnownFinding
-from opwright.gate.verdicts import Answer, Report, Verdict
+from opwright_gate.reports.baseline import KnownFinding
+from opwright_gate.verdicts import Answer, Report, Verdict
 
 TODAY = "2026-11-27"
 HOSTILE = "</script><script>alert('1')</script> & \"x\" ]]> \x1b[31m\x07\x00 \ud800 [red]no[/red] ::error::x\r\n%0A"

@@ -12,14 +12,14 @@ import pytest
 import report_samples
 from report_samples import KNOWN, TODAY
 
-from opwright.gate.reports.baseline import KnownFinding, Standing, baseline_text, known_from_json
-from opwright.gate.reports.finish import Wanted, finish, keep
-from opwright.gate.reports.places import places_elsewhere
-from opwright.gate.reports.reading import read_report
-from opwright.gate.verdicts import Report, Verdict
 from opwright_codegen.cli import main
 from opwright_codegen.commands.gate_baseline import read_baseline
 from opwright_codegen.errors import SchemaError
+from opwright_gate.reports.baseline import KnownFinding, Standing, baseline_text, known_from_json
+from opwright_gate.reports.finish import Wanted, finish, keep
+from opwright_gate.reports.places import places_elsewhere
+from opwright_gate.reports.reading import read_report
+from opwright_gate.verdicts import Report, Verdict
 
 RIGHT = """\
 # what is known

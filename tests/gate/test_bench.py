@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from opwright.gate import sharding_table
-from opwright.gate.bench import command
-from opwright.gate.bench.machine import Machine
-from opwright.gate.sharding_table import rows_of
-from opwright.gate.subjects import subjects_of
+from opwright_gate import sharding_table
+from opwright_gate.bench import command
+from opwright_gate.bench.machine import Machine
+from opwright_gate.sharding_table import rows_of
+from opwright_gate.subjects import subjects_of
 
 pytestmark = pytest.mark.once
 MACHINE = Machine({1 << 16: 1e10, 1 << 27: 1e9}, 1e11, 5e10)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from opwright.gate import command
-from opwright.gate.run import Progress, gate
+from opwright_gate import command
+from opwright_gate.run import Progress, gate
 
 pytestmark = pytest.mark.once  # processes of their own
 

@@ -12,10 +12,10 @@ import pytest
 from sweeps import share
 from test_planted import PLANTED, judge
 
-from opwright.gate.cases import Array, Case
-from opwright.gate.programs import program
-from opwright.gate.properties import fakes, gradient_programs
-from opwright.gate.subjects import subjects_of
+from opwright_gate.cases import Array, Case
+from opwright_gate.programs import program
+from opwright_gate.properties import fakes, gradient_programs
+from opwright_gate.subjects import subjects_of
 
 pytestmark = pytest.mark.once  # each process chooses its core
 

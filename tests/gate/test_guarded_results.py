@@ -14,13 +14,13 @@ import pytest
 from python_copies import run_python
 
 import opwright
-from opwright.gate.allocating import Overrun, guarded_results
-from opwright.gate.cases import Array, Case
-from opwright.gate.deaths import death, in_fork
-from opwright.gate.memory import CAN_GUARD
-from opwright.gate.properties.bounds import GuardedArguments, WholeResults
-from opwright.gate.subjects import Subject, subjects_of
 from opwright.library import Library
+from opwright_gate.allocating import Overrun, guarded_results
+from opwright_gate.cases import Array, Case
+from opwright_gate.deaths import death, in_fork
+from opwright_gate.memory import CAN_GUARD
+from opwright_gate.properties.bounds import GuardedArguments, WholeResults
+from opwright_gate.subjects import Subject, subjects_of
 
 pytestmark = pytest.mark.skipif(not CAN_GUARD, reason="pages are guarded on Linux alone")
 

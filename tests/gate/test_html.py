@@ -11,9 +11,9 @@ import report_samples
 from browsers import browser, shown
 from report_samples import KNOWN, PROGRAM, TODAY
 
-from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports import write_report
-from opwright.gate.verdicts import Report, Verdict
+from opwright_gate.properties import PROPERTIES
+from opwright_gate.reports import write_report
+from opwright_gate.verdicts import Report, Verdict
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
 

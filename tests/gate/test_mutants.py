@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 
 import opwright
-from opwright.gate.mutants.outcomes import Measure, Mutant, Result, percent
-from opwright.gate.mutants.results import report_of, write_measure
-from opwright.gate.reports import FORMATS, write_report
 from opwright_codegen.commands.mutate import mutate_words
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.declared.inputs import Inputs
@@ -23,6 +20,9 @@ from opwright_codegen.mutants.formula_changes import changes_of_formula
 from opwright_codegen.mutants.making import choose, mutants_of
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.schema.model import FunctionSchema
+from opwright_gate.mutants.outcomes import Measure, Mutant, Result, percent
+from opwright_gate.mutants.results import report_of, write_measure
+from opwright_gate.reports import FORMATS, write_report
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = """\
@@ -158,7 +158,7 @@ def test_the_gate_notices_changes(project: Path) -> None:
         "  result: self_t / 3.0\n"
     )
     (project / "meaning.py").write_text(
-        "from opwright.gate.references import reference\nreference('mine::third', lambda x, *_: x / 3.0)\n"
+        "from opwright_gate.references import reference\nreference('mine::third', lambda x, *_: x / 3.0)\n"
     )
     status, shown = run(project, "--fail-under", "99", "-j", "2", "--load", "meaning")
     assert status == 1
@@ -228,7 +228,7 @@ def test_a_measure_is_a_report_in_each_format(format: str) -> None:
 
 
 def test_operators_that_do_the_same() -> None:
-    from opwright.gate.mutants.sameness import differ
+    from opwright_gate.mutants.sameness import differ
 
     assert opwright.arcsin is not None
     assert differ("aten::arcsin", "aten::asin", 0) == ""

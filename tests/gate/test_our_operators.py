@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sweeps import share
 
-from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports.baseline import KnownFinding, Standing
-from opwright.gate.run import gate
 from opwright_codegen.commands.gate_baseline import read_baseline
+from opwright_gate.properties import PROPERTIES
+from opwright_gate.reports.baseline import KnownFinding, Standing
+from opwright_gate.run import gate
 
 pytestmark = pytest.mark.once  # each process chooses its core
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from sweeps import share
 
-from opwright.gate import Report
-from opwright.gate.page import entries
-from opwright.gate.run import gate
+from opwright_gate import Report
+from opwright_gate.page import entries
+from opwright_gate.run import gate
 
 pytestmark = pytest.mark.once  # each process chooses its core
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sweeps import share
 
-from opwright.gate.run import gate
+from opwright_gate.run import gate
 
 pytestmark = pytest.mark.oracle
 pytest.importorskip("torch")

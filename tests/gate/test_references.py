@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 import opwright_aten  # noqa: F401 (which defines ATen)
-from opwright.gate import meanings
-from opwright.gate.cases import Array, Case
-from opwright.gate.command import main as gate_words
-from opwright.gate.meanings import named_reference, reference_of, torch_line
-from opwright.gate.references import given_by_reference
-from opwright.gate.run import gate
-from opwright.gate.subjects import Subject
-from opwright.gate.variations import variations
-from opwright.gate.verdicts import Verdict
 from opwright.library import Library
 from opwright_codegen.cli import main
 from opwright_core.dispatch.call.operator import find_operator
+from opwright_gate import meanings
+from opwright_gate.cases import Array, Case
+from opwright_gate.command import main as gate_words
+from opwright_gate.meanings import named_reference, reference_of, torch_line
+from opwright_gate.references import given_by_reference
+from opwright_gate.run import gate
+from opwright_gate.subjects import Subject
+from opwright_gate.variations import variations
+from opwright_gate.verdicts import Verdict
 
 SCHEMAS = """\
 - func: {0}::curve(Tensor self) -> Tensor
@@ -171,8 +171,8 @@ def test_pytorch_knows_what_results_look_like(tmp_path: Path) -> None:
     """A mutant of `sqrt` that keeps integers, and one of `sum` whose default is another."""
     file = tmp_path / "refs_looks.py"
     file.write_text(
-        "import opwright\nfrom opwright.gate.meanings import named_reference\n"
-        "from opwright.gate.references import reference\n"
+        "import opwright\nfrom opwright_gate.meanings import named_reference\n"
+        "from opwright_gate.references import reference\n"
         "library = opwright.library.Library('refs_looks', 'DEF')\n"
         "for name, of in (('sqrt', 'aten::sqrt'), ('sum', 'aten::sum.dim_IntList')):\n"
         "    reference(f'refs_looks::{name}', named_reference(of))\n"
@@ -193,8 +193,8 @@ def test_pytorch_knows_what_results_look_like(tmp_path: Path) -> None:
 
 WRONG_GRADIENTS = """\
 import opwright
-from opwright.gate.meanings import named_reference
-from opwright.gate.references import reference
+from opwright_gate.meanings import named_reference
+from opwright_gate.references import reference
 
 for name, of in (("relu", "aten::relu"), ("half", "aten::sin")):
     reference(f"refs_slopes::{name}", named_reference(of))

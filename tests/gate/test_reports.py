@@ -15,10 +15,10 @@ import report_samples
 import sarif_schema
 from report_samples import HOSTILE, KNOWN, PLACES, TODAY
 
-from opwright.gate.properties import PROPERTIES
-from opwright.gate.reports import FORMATS, write_report
-from opwright.gate.reports.progress import ProgressLine
-from opwright.gate.verdicts import Report, Verdict
+from opwright_gate.properties import PROPERTIES
+from opwright_gate.reports import FORMATS, write_report
+from opwright_gate.reports.progress import ProgressLine
+from opwright_gate.verdicts import Report, Verdict
 
 CONTROL = re.compile("[^\n\x20-\U0010ffff]|[\x7f-\x9f\ud800-\udfff]")
 
@@ -46,7 +46,7 @@ def test_formats_have_names() -> None:
 
 
 def test_json_follows_its_schema() -> None:
-    schema = json.loads(files("opwright.gate.reports").joinpath("report.schema.json").read_text("utf-8"))
+    schema = json.loads(files("opwright_gate.reports").joinpath("report.schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     shown = written("json")
     jsonschema.validate(json.loads(shown), schema)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.gate import example
-from opwright.gate.cases import Array, Case
-from opwright.gate.repairing import repaired
-from opwright.gate.samples import Samples
-from opwright.gate.subjects import subjects_of
 from opwright.library import Library
 from opwright_core.arrays.dtypes import float32, float64
+from opwright_gate import example
+from opwright_gate.cases import Array, Case
+from opwright_gate.repairing import repaired
+from opwright_gate.samples import Samples
+from opwright_gate.subjects import subjects_of
 
 
 @pytest.fixture

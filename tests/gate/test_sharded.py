@@ -11,11 +11,11 @@ from seeds import numpy_generator
 
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.rule import parse
-from opwright.gate.cases import Array, Case
-from opwright.gate.properties.sharded import missing_kinds, problem_of
-from opwright.gate.sharding_table import main, rows_of
-from opwright.gate.subjects import Subject, subjects_of
 from opwright.library import custom_op
+from opwright_gate.cases import Array, Case
+from opwright_gate.properties.sharded import missing_kinds, problem_of
+from opwright_gate.sharding_table import main, rows_of
+from opwright_gate.subjects import Subject, subjects_of
 
 RANDOM = numpy_generator("sharded")
 

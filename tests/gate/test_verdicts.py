@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opwright.gate import Report, Verdict
+from opwright_gate import Report, Verdict
 
 HELD = Verdict("ns::f", "schema-writes", "held")
 BROKEN = Verdict("ns::g", "schema-writes", "broken", cause="undeclared-write", why="it writes", program="f()")

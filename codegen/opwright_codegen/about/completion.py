@@ -15,7 +15,7 @@ __all__ = ["SHELLS", "show_completion"]
 SHELLS: Final = ("bash", "zsh", "fish")
 _OPTIONS_OF_THE_GATE: Final = """
 import argparse, json
-from opwright.gate.command import make_parser
+from opwright_gate.command import make_parser
 shown = [each for each in make_parser()._actions if each.option_strings and each.help != argparse.SUPPRESS]
 print(json.dumps([
     (each.option_strings, each.help, "" if each.nargs == 0 else each.metavar or each.dest, list(each.choices or ()))

@@ -22,7 +22,7 @@ SCHEMAS: Final = {
     "breaking": (_PRINTED, "breaking.schema.json", "what breaking prints so"),
     "list": (_PRINTED, "list.schema.json", "what list prints so"),
     "doctor": (_PRINTED, "doctor.schema.json", "what doctor prints so"),
-    "report": ("opwright.gate.reports", "report.schema.json", "reports of gate and coverage"),
+    "report": ("opwright_gate.reports", "report.schema.json", "reports of gate and coverage"),
 }
 
 

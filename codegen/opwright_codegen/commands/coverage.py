@@ -29,7 +29,7 @@ def show_coverage(root: Path, arguments: Namespace, out: TextIO) -> int:
     wishes = wishes_of(arguments, known_findings(arguments.baseline, root)) | {"report": str(path)}
     paths = (str(root), os.environ.get("PYTHONPATH", ""))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", library_module("opwright.gate.reports")]
+    command = [sys.executable, "-m", library_module("opwright_gate.reports")]
     run = subprocess.run(command, input=json.dumps(wishes).encode(), env=environment, capture_output=True, check=False)
     if run.returncode not in (0, 1):
         raise UsageError(run.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("opwright: "))

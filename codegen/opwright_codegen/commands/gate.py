@@ -47,7 +47,7 @@ def run_gate(words: Sequence[str]) -> int:
     }
     paths = [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [sys.executable, "-m", library_module("opwright.gate.command"), "--handed", *words]
+    command = [sys.executable, "-m", library_module("opwright_gate.command"), "--handed", *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
         with suppress(BrokenPipeError):  # it may have ended already, for wrong usage

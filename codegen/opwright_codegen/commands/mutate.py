@@ -104,7 +104,7 @@ def _write_references(folder: Path, mutants: Sequence[Mutant]) -> str:
     """Write a module that declares for mutants what is declared for the operators that they are of: what their values
     mean. Return its name."""
     pairs = "".join(f"    {each.name!r}: {each.operator!r},\n" for each in mutants)
-    lines = "from opwright.gate.meanings import named_reference\nfrom opwright.gate.references import reference\n\n"
+    lines = "from opwright_gate.meanings import named_reference\nfrom opwright_gate.references import reference\n\n"
     lines += "OPERATORS = {\n" + pairs + "}\nfor mutant, operator in OPERATORS.items():\n"
     lines += "    if (found := named_reference(operator)) is not None:\n"
     (folder / f"{_REFERENCES}.py").write_text(lines + "        reference(mutant, found)\n", encoding="utf-8")
@@ -127,5 +127,5 @@ def _run(job: Job, arguments: Namespace, folder: Path, mutants: Sequence[Mutant]
     }
     paths = [folder, *job.roots, *job.beside, Path.cwd(), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, map(str, paths))), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", library_module("opwright.gate.mutants")]
+    command = [sys.executable, "-m", library_module("opwright_gate.mutants")]
     return subprocess.run(command, input=json.dumps(order).encode(), env=environment, check=False).returncode

@@ -16,7 +16,7 @@ __all__ = ["BASELINE", "FORMATS", "add_report_options", "cache_folder", "known_f
 
 BASELINE: Final = "gate-baseline.yaml"
 
-FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")  # as `opwright.gate.reports` has them
+FORMATS: Final = ("text", "json", "junit", "sarif", "github", "html")  # as `opwright_gate.reports` has them
 _CACHE: Final = ".opwright_cache"
 
 

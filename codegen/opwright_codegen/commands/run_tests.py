@@ -48,7 +48,7 @@ def run_tests(job: Job | None, arguments: Namespace, outcome: Outcome) -> int:
         table = [
             sys.executable,
             "-m",
-            library_module("opwright.gate.sharding_table"),
+            library_module("opwright_gate.sharding_table"),
             *_each("--load", modules),
             *options,
             *namespaces,
@@ -84,7 +84,7 @@ def run_bench(words: Sequence[str]) -> int:
     told the project's. Raises UsageError, SchemaErrors."""
     namespaces, modules, environment = project_modules()
     told = [*_each("--load", modules), *_each("--project", namespaces)]
-    command = [sys.executable, "-m", library_module("opwright.gate.bench.command"), *told, *words]
+    command = [sys.executable, "-m", library_module("opwright_gate.bench.command"), *told, *words]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -12,7 +12,7 @@ from opwright_codegen.errors import UsageError, library_module
 
 __all__ = ["Facts", "told"]
 
-Facts = dict[str, Any]  # as `opwright.gate.showing.facts` has them
+Facts = dict[str, Any]  # as `opwright_gate.showing.facts` has them
 
 
 def told(
@@ -43,7 +43,7 @@ def told(
 
 def _lines(given: Mapping[str, Any], environment: Mapping[str, str]) -> Iterator[Facts]:
     """Yield what one process says. Raises UsageError where it says why it cannot."""
-    command = [sys.executable, "-m", library_module("opwright.gate.showing")]
+    command = [sys.executable, "-m", library_module("opwright_gate.showing")]
     run = subprocess.run(
         command, input=json.dumps(given), capture_output=True, text=True, errors="replace", check=False, env=environment
     )

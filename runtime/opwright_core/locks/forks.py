@@ -30,6 +30,7 @@ _packages: Final = {
     "opwright_bindings",
     "opwright_codegen",
     "opwright_core",
+    "opwright_gate",
     "opwright_kernels",
     "jinja2",
     "lark",

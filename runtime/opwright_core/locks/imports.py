@@ -40,6 +40,7 @@ _whole: tuple[str, ...] = (
     "opwright_bindings.",
     "opwright_codegen.",
     "opwright_core.",
+    "opwright_gate.",
     "opwright_kernels.",
 )
 

@@ -15,9 +15,7 @@ __all__ = ["former_versions", "version_of", "warning_first"]
 
 _Former = tuple[str, Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]]
 _running: Final = threading.local()  # the deprecated operator whose call has warned
-_ROOTS: Final = tuple(
-    f"{name}." for name in ("opwright", "opwright_bindings", "opwright_core", "opwright_kernels", "opwright_codegen")
-)
+_ROOTS: Final = "opwright.", *(f"opwright_{name}." for name in ("bindings", "codegen", "core", "gate", "kernels"))
 
 
 def former_versions(operator: Operator) -> list[_Former]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import opwright
-from opwright.gate.references import reference
 from opwright.library import custom_op
+from opwright_gate.references import reference
 
 __all__ = ["CAUSES", "KEPT", "like", "plant"]
 

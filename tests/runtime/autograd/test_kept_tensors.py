@@ -18,6 +18,7 @@ import pytest
 
 import opwright
 import opwright_core
+import opwright_gate
 import opwright_kernels
 from opwright import Tensor
 from opwright.autograd import Function
@@ -406,7 +407,7 @@ def test_a_gradient_is_the_leafs_own() -> None:
 
 def test_python_code_reads_no_count_of_references() -> None:
     counting = sys.getrefcount.__name__
-    packages = (opwright, opwright_core, opwright_kernels)
+    packages = (opwright, opwright_core, opwright_gate, opwright_kernels)
     files = [file for each in packages for file in Path(str(each.__file__)).parent.rglob("*.py")]
     assert len(files) > 100
     assert [file.name for file in files if counting in file.read_text("utf-8")] == []

@@ -28,9 +28,9 @@ from opwright import errors, vmap
 from opwright.autograd import gradcheck
 from opwright.elsewhere import sources
 from opwright.fake import FakeTensorMode
-from opwright.gate.run import gate
 from opwright.library import opcheck
 from opwright_codegen.cli import main
+from opwright_gate.run import gate
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 NAMES = ("axpy_numba", "axpy_arrays", "axpy_tvm")

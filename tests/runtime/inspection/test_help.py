@@ -13,11 +13,11 @@ from types import FunctionType
 import pytest
 
 import opwright
-from opwright.gate.subjects import names_of
 from opwright_core.dispatch.call.keywords import NOT_GIVEN
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.texts import docstrings
 from opwright_core.texts.result_texts import result_text
+from opwright_gate.subjects import names_of
 
 pytestmark = pytest.mark.once  # neither mode matters
 

@@ -38,6 +38,7 @@ import opwright.utils.checkpoint
 import opwright.utils.flop_counter
 import opwright.utils.originals
 import opwright_core
+import opwright_gate
 from opwright.guards.blocks import put_back
 from opwright.library import custom_op
 from opwright_core.dispatch.registry.tables import registry
@@ -293,12 +294,12 @@ OTHERS = {
     "autograd.modes._Plain": "a base",
     "cuda.device": "CuPy's",
     "fx.graph._InsertPoint": "a place in one graph",
-    "gate.allocating.guarded_results": "in a process that judges one operator, and ends",
-    "gate.command._progress": "a line of the terminal",
-    "gate.properties.gradient_calls.noting_casts": "in a process that judges one operator, and ends",
-    "gate.properties.memory_use._small_caches": "in a process that judges one operator, and ends",
-    "gate.reports.progress.ProgressLine": "a line of the terminal",
-    "gate.states.unusual": "in a process that judges one operator, and ends",
+    "allocating.guarded_results": "in a process that judges one operator, and ends",
+    "command._progress": "a line of the terminal",
+    "properties.gradient_calls.noting_casts": "in a process that judges one operator, and ends",
+    "properties.memory_use._small_caches": "in a process that judges one operator, and ends",
+    "reports.progress.ProgressLine": "a line of the terminal",
+    "states.unusual": "in a process that judges one operator, and ends",
     "locks.registry_lock.RegistryLock": "a lock, with signals held",
     "names.late_imports.explained": "words an error",
     "python_dispatch.default_device._Lasting": "a DefaultDevice",
@@ -335,7 +336,7 @@ def blocks_of(module: ModuleType) -> Iterator[str]:
 
 
 def test_every_block_of_the_package_is_here() -> None:
-    roots = (opwright, opwright_core)
+    roots = (opwright, opwright_core, opwright_gate)
     walked = (each for root in roots for each in pkgutil.walk_packages(root.__path__, f"{root.__name__}."))
     names = [each.name for each in walked if not each.name.startswith(LEFT_OUT)]  # (some of these want frameworks)
     found = {block.partition(".")[2] for name in names for block in blocks_of(importlib.import_module(name))}

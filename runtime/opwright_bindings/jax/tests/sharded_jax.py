@@ -21,9 +21,9 @@ from jax import export  # noqa: E402
 from jax.sharding import AxisType, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
-from opwright.gate.loading import load_modules  # noqa: E402
 from opwright_core.dispatch.call.operator import find_operator  # noqa: E402
 from opwright_core.tensors.tensor import wrap  # noqa: E402
+from opwright_gate.loading import load_modules  # noqa: E402
 
 NAMES = {"all-gather": "gather", "all-reduce": "sum", "collective-permute": "halo", "all-to-all": "all-to-all"}
 QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
