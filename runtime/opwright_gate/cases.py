@@ -69,6 +69,10 @@ class Case:
         """Return the case with the same values, row-major."""
         return self.converted(lambda a, _: Array(np.array(lay(a), order="C"), text=_same_text(a)))
 
+    def without_dims(self, note: str = "") -> Case:
+        """Return the case with the first element of each array, in no dimensions."""
+        return self.converted(lambda a, _: Array(a.values.ravel()[:1].reshape(()).copy()), note)
+
     def resized(self, sizes: Mapping[int, int], seed: int = 0) -> Case:
         """Return the case with other sizes wherever these stand, in lists of integers too; new values are drawn."""
 

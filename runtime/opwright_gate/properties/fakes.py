@@ -39,6 +39,9 @@ class Fakes(CaseProperty):
         first = samples.first
         if first is None:
             return
+        for case in samples.some:
+            yield case.without_dims()
+            yield case.resized(dict.fromkeys(case.sizes, 0))
         for layout in subject.layouts:
             yield first.laid(layout, samples.written)
         for number in (0, 1):

@@ -69,6 +69,12 @@ def never_writes(x: A) -> None:
     x.copy()[...] = 0
 
 
+@fault("write-not-made", "mutation", mutates={"x"}, schema="(Tensor(a!) x) -> ()", fake=None)
+def declared_not_done(x: A) -> None:
+    if x.dtype.kind in "biu":
+        x[...] = x == 0
+
+
 @fault("write-not-made", "mutation", mutates={"out"}, schema="(Tensor x, Tensor(a!) out) -> Tensor",
        fake=lambda x, out: opwright.empty(x.shape, dtype=x.dtype))  # fmt: skip
 def returns_instead(x: A, out: A) -> A:
@@ -138,6 +144,16 @@ def data_in_fake(x: A) -> A:
 
 @fault("fake-shape", "fakes", fake=lambda x: opwright.empty([s or 1 for s in x.shape], dtype=x.dtype))
 def fake_of_empty(x: A) -> A:
+    return c(x)
+
+
+@fault("fake-shape", "fakes", fake=lambda x: opwright.empty(x.shape or (1,), dtype=x.dtype))
+def fake_0d(x: A) -> A:
+    return c(x)
+
+
+@fault("fake-dtype", "fakes", fake=lambda x: opwright.empty(x.shape, dtype=x.dtype if x.numel() else opwright.float64))
+def fake_dtype_empty(x: A) -> A:
     return c(x)
 
 
