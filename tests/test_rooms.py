@@ -59,12 +59,18 @@ LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.
 ANNOTATED = {
-    "opwright.library -> opwright.testing.checking",  # the signature of `opcheck`
+    "opwright.library -> opwright_gate.checking",  # the signature of `opcheck`
+    "opwright.testing -> opwright_gate.checking",  # and of `opcheck_all`
 }
 NAMED_IN_MESSAGES = {"opwright_core.arrays.size: ) to opwright.Size"}  # of the core: the name of its own class
 # Rooms that nothing needs: what imports them all the same, by a statement or by name, and why.
 LEAVES = {
-    "opwright_gate": {"opwright_pytest"},  # the plug-in for pytest
+    "opwright_gate": {
+        "opwright_pytest",  # the plug-in for pytest
+        "facade",  # `opcheck`, when it is named
+        "library",  # its signature
+        "tools",  # `opcheck_all`
+    },
     "opwright_bindings": {
         "gate",  # PyTorch's operators are its second opinion
         "other_arrays",  # by name, once a tensor of PyTorch is met

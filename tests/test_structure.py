@@ -40,6 +40,7 @@ ALLOWED = {
         "opwright",
         "opwright_core",
         "opwright_codegen",
+        "opwright_gate",
         "opwright_aten",
         "opwright_kernels",
     },
@@ -68,7 +69,7 @@ BINDINGS = {
     "tvm_ffi": "opwright.elsewhere.tvm_kernels",
 }
 LAZY = {
-    "opwright": {"cupy", "triton", "sympy", "opwright_codegen", "opwright_kernels"},
+    "opwright": {"cupy", "triton", "sympy", "opwright_codegen", "opwright_gate", "opwright_kernels"},
     "opwright_core": {"cupy", "opwright", "opwright_aten", "opwright_kernels"},
     "opwright_codegen": {"rich", "watchfiles", "latex2mathml"},
     "opwright_aten": set(),

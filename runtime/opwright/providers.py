@@ -10,8 +10,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from opwright.ground.extras import require
 from opwright.ground.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
 from opwright_core.hooks import Interface, Traces
+from opwright_core.names.late_imports import import_late
 
 __all__: list[str] = []
 
@@ -70,9 +72,9 @@ class _Tools:
 
     @property
     def opcheck(self) -> Callable[..., Any]:
-        from opwright.testing import checking
-
-        return checking.opcheck
+        require("opwright_gate")
+        found: Callable[..., Any] = import_late("opwright_gate.checking").opcheck
+        return found
 
     def allow_mutation(self) -> AbstractContextManager[Any]:
         from opwright.utils.originals import allow_mutation

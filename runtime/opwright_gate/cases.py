@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from opwright.testing import checking
 from opwright_core.tensors.tensor import wrap
+from opwright_gate import checking
 from opwright_gate.memory import flush, misaligned, protected
 
 if TYPE_CHECKING:

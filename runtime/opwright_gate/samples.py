@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.testing import arguments, checking, sampler
+from opwright.testing import arguments, sampler
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, bool_, float32, float64, int64
 from opwright_core.errors import ArgumentError
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate import checking
 from opwright_gate.cases import CALLED, Array, Case, drawn
 from opwright_gate.comparing import difference
 from opwright_gate.examples import examples_of

@@ -14,12 +14,12 @@ from opwright.autograd import no_grad
 from opwright.base.tags import Tag
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
-from opwright.testing import checking
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import DispatchKey
 from opwright_core.texts.dispatch_errors import missing
+from opwright_gate import checking
 from opwright_gate.allocating import Overrun, guarded_results
 from opwright_gate.cases import LAYOUTS, MOST, Case
 from opwright_gate.meanings import reference_of

@@ -11,6 +11,7 @@ __all__ = ["ExtraMissing", "require"]
 # By package: the functions that need it, and the distribution that has it.
 _EXTRAS: Final = {
     "opwright_codegen": ("schemas and formulas are read by the generator", "opwright-codegen"),
+    "opwright_gate": ("operators are checked by opwright_gate", "opwright"),
     "rich": ("reports as text need Rich", "rich"),
     "sympy": ("symbolic sizes need SymPy", "sympy"),
 }

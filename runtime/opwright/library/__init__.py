@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         triton_op,
         wrap_triton,
     )
-    from opwright.testing.checking import opcheck
+    from opwright_gate.checking import opcheck
 
 __all__ = [
     "CustomClassBase",

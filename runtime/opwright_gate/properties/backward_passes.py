@@ -9,9 +9,9 @@ import numpy as np
 
 from opwright.autograd import grad, gradcheck, gradgradcheck, no_grad
 from opwright.errors import GradcheckError
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case, lay
 from opwright_gate.comparing import close, shown_error
 from opwright_gate.properties import gradient_programs as programs

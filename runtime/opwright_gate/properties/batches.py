@@ -9,8 +9,8 @@ import numpy as np
 
 from opwright.autograd import no_grad
 from opwright.func import vmap
-from opwright.testing import checking
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import close, difference, shown_error
 from opwright_gate.subjects import Subject

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from opwright.testing import checking
+from opwright_gate import checking
 from opwright_gate.allocating import Overrun
 from opwright_gate.cases import ROW_MAJOR, Array, Case
 from opwright_gate.comparing import equal, first_difference, shown_error

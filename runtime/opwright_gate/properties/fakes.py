@@ -9,8 +9,8 @@ from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
-from opwright.testing import checking
 from opwright_core.errors import ContractError
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import shown_error
 from opwright_gate.properties.property import CaseProperty, Problem

@@ -13,11 +13,11 @@ from opwright.autograd import enable_grad, grad
 from opwright.autograd import gradients as fitting
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.autograd.recorders import Recorder
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.dispatch.registry.kernel_kinds import LazyWrapper
 from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.samples import Samples
 from opwright_gate.subjects import Subject

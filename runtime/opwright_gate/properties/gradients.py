@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd import enable_grad, grad, no_grad
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, float32, float64
 from opwright_core.dispatch.registry.kernel_kinds import Fallthrough, LazyWrapper
 from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.comparing import shown_error
 from opwright_gate.properties.backward_passes import (

@@ -14,8 +14,8 @@ from opwright.base.tags import Tag
 from opwright.functionalize.transform import functionalize
 from opwright.fx import make_fx
 from opwright.library.custom_ops import find_definition
-from opwright.testing import checking
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import Outputs, difference, shown_error
 from opwright_gate.properties.property import Problem

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.testing import checking
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.comparing import difference, shown_error
 from opwright_gate.properties.property import Problem, Property

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.testing import checking
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import shown_error
 from opwright_gate.properties.property import Problem

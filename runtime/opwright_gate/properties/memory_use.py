@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from opwright.testing import checking
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.specs import SpecCache
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.memory import allocated
 from opwright_gate.properties.property import Problem, Property

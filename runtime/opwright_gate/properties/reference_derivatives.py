@@ -11,9 +11,9 @@ import numpy as np
 
 from opwright.autograd import enable_grad, grad
 from opwright.func import jvp
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import close, shown_error
 from opwright_gate.properties.property import SECONDS, Problem, Property

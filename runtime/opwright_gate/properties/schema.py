@@ -10,9 +10,9 @@ import numpy as np
 
 from opwright.base.tags import Tag
 from opwright.base.view_layouts import share_memory
-from opwright.testing import checking
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.keys import DispatchKey
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.comparing import difference, shown_error
 from opwright_gate.properties.property import CaseProperty, Problem, Property

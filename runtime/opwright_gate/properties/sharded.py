@@ -12,7 +12,7 @@ from opwright.dimensions.cutting import Part, ends_of, parts_of, put_together, s
 from opwright.dimensions.deriving import rule_of
 from opwright.dimensions.kinds import AGAIN, MAX, MIN, PARALLEL, SUM, Kind
 from opwright.dimensions.rule import ONE, DimensionRule
-from opwright.testing import checking
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.comparing import difference, shown_error
 from opwright_gate.properties.property import CaseProperty, Problem

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.testing import checking
 from opwright_core.tensors.tensor import wrap
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case, lay
 from opwright_gate.comparing import difference
 from opwright_gate.memory import poison, use_threads

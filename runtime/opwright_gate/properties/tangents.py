@@ -12,9 +12,9 @@ import numpy as np
 from opwright.autograd import enable_grad, grad, no_grad
 from opwright.base.tags import Tag
 from opwright.func import jvp
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Array, Case
 from opwright_gate.comparing import shown_error
 from opwright_gate.properties import gradient_programs as programs

@@ -11,9 +11,9 @@ from opwright.amp import autocast
 from opwright.batching.provider import kind_of_rule
 from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
-from opwright.testing import checking
 from opwright_core.arrays.dtypes import bfloat16, float16, float32
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate import checking
 from opwright_gate.cases import Case
 from opwright_gate.comparing import close, shown_error
 from opwright_gate.properties.batches import batch_problem

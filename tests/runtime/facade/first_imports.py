@@ -59,7 +59,7 @@ CALLS: tuple[Callable[[], object], ...] = (
     lambda: opwright.linalg.qr(X),
     lambda: opwright.library.opcheck,
     lambda: opwright.testing.samples,
-    lambda: opwright.testing.checking.tests_of,
+    lambda: opwright.testing.opcheck_all,
     lambda: opwright.library.get_ctx(),
     lambda: opwright.autograd.gradcheck,
     lambda: opwright.utils._pytree,

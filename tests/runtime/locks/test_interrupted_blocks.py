@@ -33,12 +33,12 @@ import opwright.fx.above_autograd
 import opwright.fx.isolation
 import opwright.fx.recording
 import opwright.python_dispatch.default_device
-import opwright.testing.checking.schema_mode
 import opwright.utils.checkpoint
 import opwright.utils.flop_counter
 import opwright.utils.originals
 import opwright_core
 import opwright_gate
+import opwright_gate.checking.schema_mode
 from opwright.guards.blocks import put_back
 from opwright.library import custom_op
 from opwright_core.dispatch.registry.tables import registry
@@ -274,7 +274,7 @@ BLOCKS: dict[str, Attempt] = {
         opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)
     ),
     "guards.keys._Guard": Attempt(lambda: opwright.dispatch.exclude_keys("Autograd")),
-    "testing.checking.schema_mode.SchemaCheckMode": Attempt(opwright.testing.checking.schema_mode.SchemaCheckMode),
+    "checking.schema_mode.SchemaCheckMode": Attempt(opwright_gate.checking.schema_mode.SchemaCheckMode),
     "utils.checkpoint.set_checkpoint_early_stop": Attempt(
         lambda: opwright.utils.checkpoint.set_checkpoint_early_stop(False)
     ),

@@ -9,14 +9,14 @@ from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
-from opwright.testing.checking.batched import check_batched
-from opwright.testing.checking.calls import Call
-from opwright.testing.checking.comparison import difference
-from opwright.testing.checking.other_sizes import with_other_sizes
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError, DispatchError
 from opwright_core.keys import DispatchKey
 from opwright_core.texts.dispatch_errors import missing
+from opwright_gate.checking.batched import check_batched
+from opwright_gate.checking.calls import Call
+from opwright_gate.checking.comparison import difference
+from opwright_gate.checking.other_sizes import with_other_sizes
 
 __all__ = ["call_fake", "check_fake", "may_refuse"]
 

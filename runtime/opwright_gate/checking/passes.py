@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
-from opwright.testing.checking.registration import gradients, incoming_gradients
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, Operand, drawing_again, results_of
+from opwright_gate.checking.registration import gradients, incoming_gradients
 
 __all__ = ["Gradients", "gradients_of", "run", "unwritten_leaves"]
 

@@ -13,13 +13,13 @@ from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNo
 from opwright.autograd.recording import check_inplace
 from opwright.base.tags import Tag
 from opwright.namespaces import aten
-from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
-from opwright.testing.checking.observing import Contents
-from opwright.testing.checking.other_sizes import with_other_sizes
-from opwright.testing.closeness import assert_close
+from opwright.testing import assert_close
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, Operand, drawing_again, results_of
+from opwright_gate.checking.observing import Contents
+from opwright_gate.checking.other_sizes import with_other_sizes
 
 __all__ = ["check_registration", "differentiable", "gradients", "incoming_gradients"]
 

@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from opwright.base.view_layouts import share_memory
-from opwright.testing.checking.calls import Call, Operand, results_of
 from opwright_core.arrays.devices import backend_of
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, Operand, results_of
 
 __all__ = ["Contents", "Observed", "observe"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from opwright.autograd import enable_grad, no_grad
 from opwright.base.view_layouts import share_memory
 from opwright.creation.construction import from_numpy
-from opwright.testing.checking.calls import Call
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call
 
 __all__ = ["with_other_sizes"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opwright.python_dispatch import TorchDispatchMode
-from opwright.testing.checking.calls import Call
-from opwright.testing.checking.declared import Declared
-from opwright.testing.checking.observing import observe
-from opwright.testing.checking.schema import undeclared
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError
+from opwright_gate.checking.calls import Call
+from opwright_gate.checking.declared import Declared
+from opwright_gate.checking.observing import observe
+from opwright_gate.checking.schema import undeclared
 
 __all__ = ["Aliasing", "Mutation", "SchemaCheckMode"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from opwright.autograd import no_grad
 from opwright.base.tags import Tag
 from opwright.base.view_layouts import share_memory
-from opwright.testing.checking.calls import Call, Operand
-from opwright.testing.checking.declared import Declared
-from opwright.testing.checking.kernel_answers import shared_answers
-from opwright.testing.checking.observing import Observed, observe
-from opwright.testing.checking.plain_arrays import check_plain_arrays
-from opwright.testing.checking.variations import writes_with_others
 from opwright_core.errors import ContractError
+from opwright_gate.checking.calls import Call, Operand
+from opwright_gate.checking.declared import Declared
+from opwright_gate.checking.kernel_answers import shared_answers
+from opwright_gate.checking.observing import Observed, observe
+from opwright_gate.checking.plain_arrays import check_plain_arrays
+from opwright_gate.checking.variations import writes_with_others
 
 __all__ = ["check_schema", "undeclared"]
 

@@ -12,13 +12,13 @@ from opwright.fake import FakeTensorMode
 from opwright.functionalize.transform import functionalize
 from opwright.fx import GraphModule, Interpreter, Node, make_fx
 from opwright.symbolic import ShapeEnv
-from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
-from opwright.testing.checking.fakes import call_fake
-from opwright.testing.checking.passes import Gradients, gradients_of, unwritten_leaves
-from opwright.testing.closeness import assert_close
+from opwright.testing import assert_close
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, Operand, drawing_again, results_of
+from opwright_gate.checking.fakes import call_fake
+from opwright_gate.checking.passes import Gradients, gradients_of, unwritten_leaves
 
 __all__ = ["Trace", "check_graph", "traced"]
 

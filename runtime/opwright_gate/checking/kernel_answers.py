@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.testing.checking.calls import Call, Operand
-from opwright.testing.checking.declared import Declared
 from opwright_core.arrays.overlap import may_share
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.package.row_shims import general_shim
 from opwright_core.dispatch.registry.kernel_kinds import Lazy
 from opwright_core.keys import DispatchKey
 from opwright_core.texts.row_texts import is_expression
+from opwright_gate.checking.calls import Call, Operand
+from opwright_gate.checking.declared import Declared
 
 __all__ = ["shared_answers"]
 

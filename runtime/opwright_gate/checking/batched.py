@@ -11,9 +11,9 @@ from opwright.base.tags import Tag
 from opwright.creation.construction import from_numpy
 from opwright.fake import FakeTensorMode
 from opwright.native_kernels.generalized_ufuncs import takes_batches
-from opwright.testing.checking.calls import Call, results_of
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, results_of
 
 __all__ = ["check_batched"]
 

@@ -10,14 +10,14 @@ from typing import Any
 from opwright.autograd import enable_grad
 from opwright.errors import OpCheckError
 from opwright.library.custom_ops import CustomOpDef
-from opwright.testing.checking.calls import Call, results_of
-from opwright.testing.checking.registration import differentiable, gradients, incoming_gradients
-from opwright.testing.checking.running import operator_of, run_test, tests_of
-from opwright.testing.sampler import Sample, samples
+from opwright.testing import Sample, samples
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, results_of
+from opwright_gate.checking.registration import differentiable, gradients, incoming_gradients
+from opwright_gate.checking.running import operator_of, run_test, tests_of
 
 __all__ = ["Failure", "draw_samples", "opcheck_all"]
 

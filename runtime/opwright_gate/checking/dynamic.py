@@ -11,14 +11,14 @@ from opwright.base.view_layouts import share_memory
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
-from opwright.testing.checking.calls import Call, Operand, results_of
-from opwright.testing.checking.comparison import difference, tensor_difference
-from opwright.testing.checking.fakes import call_fake, may_refuse
-from opwright.testing.checking.passes import Gradients, gradients_of, run, unwritten_leaves
-from opwright.testing.checking.tracing import check_graph, traced
-from opwright.testing.closeness import TOLERANCES, assert_close
+from opwright.testing import assert_close, closeness
 from opwright.testing.symbolic_results import bound_by
 from opwright_core.errors import ContractError
+from opwright_gate.checking.calls import Call, Operand, results_of
+from opwright_gate.checking.comparison import difference, tensor_difference
+from opwright_gate.checking.fakes import call_fake, may_refuse
+from opwright_gate.checking.passes import Gradients, gradients_of, run, unwritten_leaves
+from opwright_gate.checking.tracing import check_graph, traced
 
 __all__ = ["check_dynamic"]
 
@@ -45,8 +45,8 @@ def _check_values(call: Call, atol: float | None, rtol: float | None) -> None:
         results = zip(_outputs(given, wanted), _outputs(compact, found), strict=True)
         for one, other in results:
             relative, absolute = rtol, atol
-            if absolute is None and one.tensor.dtype in TOLERANCES:  # sums are in another order
-                relative, absolute = (10 * each for each in TOLERANCES[one.tensor.dtype])
+            if absolute is None and one.tensor.dtype in closeness.TOLERANCES:  # sums are in another order
+                relative, absolute = (10 * each for each in closeness.TOLERANCES[one.tensor.dtype])
             try:
                 assert_close(other.tensor, one.tensor, atol=absolute, rtol=relative, equal_nan=True)
             except AssertionError as error:

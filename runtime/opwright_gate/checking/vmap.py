@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from opwright.autograd import no_grad
 from opwright.batching.tables import REGISTERED
 from opwright.namespaces import aten
-from opwright.testing.checking.calls import Call
-from opwright.testing.closeness import assert_close
+from opwright.testing import assert_close
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call
 
 __all__ = ["check_vmap"]
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 from opwright.batching.tables import REGISTERED
 from opwright.errors import OpCheckError
 from opwright.library.custom_ops import CustomOpDef
-from opwright.testing.checking.calls import Call
-from opwright.testing.checking.dynamic import check_dynamic
-from opwright.testing.checking.fakes import check_fake
-from opwright.testing.checking.registration import check_registration
-from opwright.testing.checking.schema import check_schema
-from opwright.testing.checking.vmap import check_vmap
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.call.packets import Packet, find_packet
+from opwright_gate.checking.calls import Call
+from opwright_gate.checking.dynamic import check_dynamic
+from opwright_gate.checking.fakes import check_fake
+from opwright_gate.checking.registration import check_registration
+from opwright_gate.checking.schema import check_schema
+from opwright_gate.checking.vmap import check_vmap
 
 __all__ = ["opcheck", "operator_of", "run_test", "tests_of"]
 

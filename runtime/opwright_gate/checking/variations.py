@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from opwright.creation.construction import from_numpy
-from opwright.testing.checking.calls import Call, Operand
-from opwright.testing.checking.observing import Contents, Observed
 from opwright_core.arrays.dtypes import DType, complex64, float32
 from opwright_core.tensors.tensor import Tensor
+from opwright_gate.checking.calls import Call, Operand
+from opwright_gate.checking.observing import Contents, Observed
 
 __all__ = ["writes_with_others"]
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opwright.creation.construction import as_tensor
 from opwright.fake.arrays import MetaArray
-from opwright.testing.layouts import Copies
-from opwright.testing.sampler import converted_value
+from opwright.testing import layouts, sampler
 from opwright_core.arrays.devices import is_array
 from opwright_core.generators.generator import generator_of, keeping_states
 from opwright_core.tensors.tensor import Tensor
@@ -54,11 +53,11 @@ class Call:
 
     def copied(self, *, may_require_grad: bool = False) -> Call:
         """Return the call with Tensors in memory of their own, layouts and sharing kept."""
-        return self.converted(Copies(may_require_grad=may_require_grad))
+        return self.converted(layouts.Copies(may_require_grad=may_require_grad))
 
     def converted(self, convert: Callable[[Tensor], Any]) -> Call:
         """Return the call with something else for each Tensor."""
-        return Call(self.operator, [converted_value(value, convert) for value in self.arguments])
+        return Call(self.operator, [sampler.converted_value(value, convert) for value in self.arguments])
 
     def with_argument(self, position: int, value: Any) -> Call:
         """Return the call with another value for one argument."""

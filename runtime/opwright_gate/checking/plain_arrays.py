@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from opwright.testing.checking.calls import Call, Operand, drawing_again, results_of
-from opwright.testing.closeness import TOLERANCES, assert_close
+from opwright.testing import assert_close, closeness
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.arrays.storage import PlainArrayError
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError
 from opwright_core.keys import PYTHON
 from opwright_core.tensors.tensor import Tensor, wrap
+from opwright_gate.checking.calls import Call, Operand, drawing_again, results_of
 
 __all__ = ["check_plain_arrays"]
 
@@ -102,7 +102,7 @@ def _difference(found: Tensor, wanted: Operand, has_values: bool) -> str | None:
         return f"{wanted.name} is {shown[0]}, not {shown[1]}"
     if not has_values:
         return None
-    rtol, atol = TOLERANCES.get(tensor.dtype, (0.0, 0.0))
+    rtol, atol = closeness.TOLERANCES.get(tensor.dtype, (0.0, 0.0))
     try:
         assert_close(found, tensor, rtol=10 * rtol, atol=10 * atol, equal_nan=True)
     except AssertionError as error:
