@@ -118,6 +118,7 @@ LIBRARY = ("numpy", "ml_dtypes", "opwright_core", "opwright", "opwright_gate", "
 GENERATOR = ("numpy", "ml_dtypes", "opwright_core", "opwright_codegen", "lark", "jinja2", "markupsafe", "yaml")
 NEEDS_GENERATOR = "schemas and formulas are read by the generator, which is not installed: pip install opwright-codegen"
 NEEDS_SYMPY = "symbolic sizes need SymPy, which is not installed: pip install sympy"
+NO_GATE = "operators are checked by opwright_gate, which is not installed: pip install opwright"
 OF_LIBRARY = "opwright: this command runs operators by the library, which is not installed: pip install opwright"
 NO_RICH = "reports as text need Rich, which is not installed: pip install rich"
 NO_WATCHFILES = "opwright: --watch needs watchfiles, which is not installed: pip install watchfiles"
@@ -168,6 +169,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_library_without_extras(installed: Any, program: str, said: str) -> None:
     done = installed(LIBRARY, "-c", IMPORTED + program)
     assert said in done.stderr.splitlines()[-1], done.stderr
+
+
+def test_the_library_without_the_gate(installed: Any) -> None:
+    """The folder can be deleted: what names it says so in one line."""
+    rest = tuple(name for name in LIBRARY if name != "opwright_gate")
+    for program in ("opwright.library.opcheck", "opwright.testing.opcheck_all"):
+        done = installed(rest, "-c", IMPORTED + program)
+        assert NO_GATE in done.stderr.splitlines()[-1], done.stderr
+    done = installed(rest, "-c", IMPORTED + "print(len(list(opwright.testing.samples('aten::sin'))) > 5)")
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_the_library_computes_without_extras(installed: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--opcheck-only", action="store_true", help="run no other tests")
     group.addoption("--opcheck-known", metavar="FILE", help=argparse.SUPPRESS)  # of `opwright test`: its baseline
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Raise UsageError if operators are to be tested and the gate is not installed."""
+    if config.getoption("--opcheck") and find_spec("opwright_gate") is None:
+        raise pytest.UsageError("--opcheck runs opwright_gate, which is not installed: pip install opwright")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

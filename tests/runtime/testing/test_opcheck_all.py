@@ -205,6 +205,15 @@ def test_wrong_usage(folder: Path) -> None:
     assert status == 1 and "--opcheck yours: no operator of that namespace is defined" in out
 
 
+@ONCE
+def test_without_the_gate_the_option_is_refused(folder: Path) -> None:
+    words = ["-p", "opwright_pytest", "-p", "no:cacheprovider", "--opcheck", "mine"]
+    program = f"import sys; sys.modules['opwright_gate'] = None; import pytest; sys.exit(pytest.main({words}))"
+    status, out = run(folder, "-c", program)
+    assert status == pytest.ExitCode.USAGE_ERROR and "Traceback" not in out
+    assert "ERROR: --opcheck runs opwright_gate, which is not installed: pip install opwright" in out
+
+
 def test_without_the_option_nothing_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "test_none.py").write_text("import sys\ndef test(): assert 'opwright' not in sys.modules\n")
     assert run_pytest(tmp_path)[0] == 0
