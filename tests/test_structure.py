@@ -57,7 +57,16 @@ ALLOWED = {
         "opwright_codegen",
     },
     "opwright_aten": {"numpy", "cupy", "opwright_aten", "opwright_core", "opwright_kernels"},
-    "opwright_gate": {"numpy", "rich", "torch", "opwright", "opwright_bindings", "opwright_core", "opwright_gate"},
+    "opwright_gate": {
+        "numpy",
+        "rich",
+        "torch",
+        "opwright",
+        "opwright_bindings",
+        "opwright_codegen",
+        "opwright_core",
+        "opwright_gate",
+    },
     "opwright_kernels": {"numpy", "ml_dtypes", "cupy", "opwright", "opwright_core", "opwright_kernels"},
     "opwright_pytest": {"pytest", "opwright_core", "opwright_gate", "opwright_pytest"},
 }

@@ -92,10 +92,12 @@ def test_github_commands_are_one_line_each() -> None:
     command = re.compile(r"::(error|warning|notice) ([^:,=]+=[^:,]+)(,[^:,=]+=[^:,]+)*::.+")
     assert [line for line in lines if not command.fullmatch(line)] == []
     assert [line.split()[0] for line in lines] == ["::error", "::error", "::notice", "::warning", "::notice"]
-    assert lines[0].startswith("::error file=schemas/my%2C ops%3A 1.yaml,line=12,title=demo%3A%3Ascale schema-writes")
+    start = "::error file=schemas/my%2C ops%3A 1.yaml,line=12,title=opwright schema-writes demo%3A%3Ascale"
+    assert lines[0].startswith(f"{start}::undeclared-write: ")
     assert lines[0].endswith("%0Aassert x.sum() < 3, '</pre><script>'")
     assert lines[3] == (
-        "::warning title=baseline::gate-baseline.yaml:8: demo::good_0 gradients occurs no more: remove the entry"
+        "::warning title=opwright baseline::"
+        "gate-baseline.yaml:8: demo::good_0 gradients occurs no more: remove the entry"
     )
 
 

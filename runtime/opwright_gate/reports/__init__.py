@@ -20,6 +20,8 @@ def check_format(format: str) -> None:
     """Raise ExtraMissing if a report of this format needs a package that is not installed."""
     if format == "text":
         require("rich")
+    if format == "github":
+        require("opwright_codegen")
 
 
 def write_report(
