@@ -17,7 +17,7 @@ from earlier_ops import ops
 
 import opwright_core.errors
 from opwright_core.dispatch.call.packets import find_packet
-from opwright_core.generators.generator import Generator
+from opwright_core.random_state.generator import Generator
 
 x, y = np.linspace(-2, 2, 6).reshape(2, 3), np.ones((2, 3))
 half, ints = x.astype(np.float16), np.arange(6).reshape(2, 3)

@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[1] / "codegen" / "opwright_codegen"
 # The order of the pipeline. Each imports itself and those before it, at module level and inside functions alike.
 ORDER = [
     "records", "source", "errors", "parsing", "schema", "formula", "expressions", "documents", "read", "kernels",
-    "derivatives", "views", "bindings", "declared", "targets.native", "targets.cuda", "targets.kernels",
+    "derivatives", "views", "kernel_choices", "declared", "targets.native", "targets.cuda", "targets.kernels",
     "targets.gradients", "targets.ops", "targets.bindings", "targets", "output", "explanations", "findings",
     "building", "sources", "importing", "mutants", "promises", "reference",
-    "commands", "about", "hooks", "arguments", "cli", "entry",
+    "commands", "about", "build_plugins", "arguments", "cli", "entry",
 ]  # fmt: skip
 # The stages of the front half. `declare` runs them, and modules behind it import `declared` alone, except these, which
 # work on the text of schema files.
-FRONT = ("read", "kernels", "derivatives", "bindings")
+FRONT = ("read", "kernels", "derivatives", "kernel_choices")
 ON_TEXT = {
     "about.explain -> read.rule",
     "about.schema -> read.entry_keys",
@@ -45,9 +45,9 @@ LEAVES = {
     "importing": {"commands.import_"},
     "mutants": {"commands.mutate"},
     "reference": {"commands.docs"},
-    "commands": {"cli", "about.explain", "hooks.project"},
+    "commands": {"cli", "about.explain", "build_plugins.project"},
     "about": {"cli"},
-    "hooks": set(),
+    "build_plugins": set(),
     "cli": {"entry"},
 }
 LONGEST_FILE = 400

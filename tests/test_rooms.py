@@ -16,18 +16,19 @@ RUNTIME = Path(__file__).parents[1] / "runtime"
 ROOTS = ("opwright_core", "opwright", "opwright_bindings", "opwright_gate")
 # From the ground up. Rooms on one line are siblings: none imports another.
 ROOMS = [
-    ["ground"],
+    ["foundation"],
     ["arrays"],
-    ["generators", "guards", "plans", "symbolic"],
+    ["context_managers", "plans", "random_state", "symbolic"],
     ["rules", "tensors"],
     ["creation", "dispatch"],
     ["native_kernels", "texts"],
     ["inputs"],
     ["cuda_kernels"],
-    ["elsewhere"],
+    ["foreign_kernels"],
     ["registering"],
     ["user_kernels"],
-    ["base", "inspection"],
+    ["common", "inspection"],
+    ["variants"],
     ["backends", "other_arrays"],
     ["methods"],
     ["amp", "autograd", "fake", "python_dispatch"],
@@ -35,7 +36,7 @@ ROOMS = [
     ["batching", "cost", "functionalize"],
     ["func"],
     ["fx", "library"],
-    ["interface"],
+    ["abi_names"],
     ["abi", "tools"],
     ["facade"],
     ["nn", "array_api"],
@@ -43,18 +44,32 @@ ROOMS = [
     ["bindings"],
     ["gate"],
 ]
-# What is no package of its own: modules on the ground, what the rooms above dispatch share, what stands around the
+# What is no package of its own: modules below all packages, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
-GROUND = (
-    "core", "errors", "foreign_keys", "gradient_codes", "hooks", "keys", "keysets", "locks", "names", "places",
-    "plugins", "state", "unrolling", "versions",
+FOUNDATION = (
+    "core", "errors", "foreign_keys", "gradient_codes", "keys", "keysets", "late_bound",
+    "lazy_docstrings", "locks", "names", "optional_packages", "plugins", "source_locations",
+    "state", "unrolling", "versions",
 )  # fmt: skip
-BASE = ("namespaces", "pytree", "types")
+COMMON = ("dtype_limits", "late_methods", "namespaces", "pytree", "pytree_keys", "tags", "types", "view_layouts")
 TOOLS = (
     "_subclasses", "cuda", "fake_profile", "overrides", "random", "return_types", "serialization", "testing", "threads",
     "utils",
 )  # fmt: skip
-FACADE = ("", "__main__", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special", "whole")
+FACADE = (
+    "",
+    "__main__",
+    "facade",
+    "facade_stub",
+    "fft",
+    "linalg",
+    "masked",
+    "numpy_names",
+    "providers",
+    "signal",
+    "special",
+    "aten_setup",
+)
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.
@@ -88,10 +103,10 @@ def _room(module: str) -> str:
     if module.partition(".")[0] in ("opwright_bindings", "opwright_gate"):
         return module.partition(".")[0].removeprefix("opwright_")
     if module == CORE:
-        return "ground"
+        return "foundation"
     if module in ("opwright.dispatch", "opwright.rules"):
         return "facade"
-    for room, packages in (("ground", GROUND), ("base", BASE), ("tools", TOOLS), ("facade", FACADE)):
+    for room, packages in (("foundation", FOUNDATION), ("common", COMMON), ("tools", TOOLS), ("facade", FACADE)):
         if package in packages:
             return room
     return package
@@ -180,7 +195,9 @@ def test_no_other_imports_parts_of_a_package_that_imports_them() -> None:
     }
     trees = {module: _tree(path) for module, path in files.items()}
     tops = {module: set(_imports_at_the_top(tree)) for module, tree in trees.items()}
-    at_once = _loaded_with("opwright.whole", tops, _loaded_with("opwright", tops, {"opwright", "opwright.whole"}))
+    at_once = _loaded_with(
+        "opwright.aten_setup", tops, _loaded_with("opwright", tops, {"opwright", "opwright.aten_setup"})
+    )
     assert len(at_once) > 100
     later = {module: _loaded_with(module, tops, set()) for module in tops.keys() - at_once}
     wrong = {

@@ -138,7 +138,7 @@ def test_every_special_method_is_expected() -> None:
     program = (
         "from opwright_core.tensors.tensor import Tensor\n"
         "before = {name for base in Tensor.__mro__ if base is not object for name in vars(base)}\n"
-        "import opwright.whole\n"
+        "import opwright.aten_setup\n"
         "after = {name for name in vars(Tensor) if name.startswith('__')}\n"
         "print(*sorted(after - before))"
     )

@@ -73,9 +73,9 @@ ALLOWED = {
 # What kernels are written for, and the modules that import it. (test_binding_folders.py has the imports of bindings.)
 BINDINGS = {
     "triton": "opwright.library.custom_ops.triton_kernels",
-    "llvmlite": "opwright.elsewhere.numba_kernels",
-    "numba": "opwright.elsewhere.numba_kernels",
-    "tvm_ffi": "opwright.elsewhere.tvm_kernels",
+    "llvmlite": "opwright.foreign_kernels.numba_kernels",
+    "numba": "opwright.foreign_kernels.numba_kernels",
+    "tvm_ffi": "opwright.foreign_kernels.tvm_kernels",
 }
 LAZY = {
     "opwright": {"cupy", "triton", "sympy", "opwright_codegen", "opwright_gate", "opwright_kernels"},
@@ -90,8 +90,8 @@ EAGER = {"opwright_pytest.judged": {"opwright_core", "opwright_gate"}}  # import
 
 # Build backends, and the one module each that they call.
 BACKENDS = {
-    "setuptools": "opwright_codegen.hooks.setuptools_plugin",
-    "hatchling": "opwright_codegen.hooks.hatch_plugin",
+    "setuptools": "opwright_codegen.build_plugins.setuptools_plugin",
+    "hatchling": "opwright_codegen.build_plugins.hatch_plugin",
 }
 # The modules that are imported when the first ShapeEnv is made.
 SYMPY = {
@@ -191,26 +191,26 @@ def foreign_imports(path: Path) -> list[str]:
 
 
 def test_the_interface_of_generated_code_is_what_generators_and_type_checkers_think_it_is() -> None:
-    from opwright import interface
+    from opwright import abi_names
     from opwright_codegen.views.imports import _HOMES, ABI_VERSION
     from opwright_core import abi
 
     assert abi.VERSION == ABI_VERSION
     names = {name for name, home in _HOMES.items() if home == "opwright_core.abi"}
-    assert names | {"VERSION"} == {*abi.__all__, *interface.__all__}
-    tree = ast.parse(Path(interface.__file__).read_text(encoding="utf-8"))
+    assert names | {"VERSION"} == {*abi.__all__, *abi_names.__all__}
+    tree = ast.parse(Path(abi_names.__file__).read_text(encoding="utf-8"))
     checked = next(node for node in tree.body if _is_type_checking(node))
     shown = {
-        target.rpartition(".")[::2] for target, _ in imports(ast.Module([*checked.body], []), "opwright.interface")
+        target.rpartition(".")[::2] for target, _ in imports(ast.Module([*checked.body], []), "opwright.abi_names")
     }  # type: ignore[attr-defined]
-    assert shown == {(interface.HOMES[name], name) for name in interface.__all__}
-    for name in (*abi.__all__, *interface.HOMES):
+    assert shown == {(abi_names.HOMES[name], name) for name in abi_names.__all__}
+    for name in (*abi.__all__, *abi_names.HOMES):
         assert getattr(abi, name) is not None
 
 
 def test_only_the_facade_imports_generated_code() -> None:
     for_type_checkers = {"opwright.namespaces", "opwright_core.tensors.tensor"}
-    facades = {"opwright", "opwright.whole", "opwright.fft", "opwright.linalg", "opwright.special"}
+    facades = {"opwright", "opwright.aten_setup", "opwright.fft", "opwright.linalg", "opwright.special"}
     facades |= {"opwright.nn.attention", "opwright.nn.functional"}
     assert users_of("opwright_aten") <= facades | for_type_checkers
 
@@ -304,11 +304,40 @@ def test_another_pytorch_gets_an_environment_of_its_own() -> None:
 
 def test_the_core_knows_the_packages_that_are_ours() -> None:
     """By their names it tells our frames from those of a caller, and waits for their imports before a fork."""
-    from opwright_core import places
+    from opwright_core import source_locations
     from opwright_core.locks import forks, imports
     from opwright_core.texts import deprecations
 
     roots = {path.parent.name for path in (ROOT / "runtime").glob("opwright*/__init__.py")} - {"opwright_pytest"}
     assert len(roots) == 5
-    for known in (places.OURS, forks._packages, imports._whole, deprecations._ROOTS):
+    for known in (source_locations.OURS, forks._packages, imports._whole, deprecations._ROOTS):
         assert roots <= {name.removesuffix(".") for name in known}
+
+
+# Pages name files of the project as they name those of a reader's project: these are the reader's.
+OF_READERS = {"schemas/curves.yaml"}
+
+
+def test_paths_that_pages_name_exist() -> None:
+    tops = "schemas|codegen|templates|runtime|tests|docs|examples|benchmarks"
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    missing = []
+    for page in map(Path, listed.split()):
+        prose = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.S | re.M)
+        for path in re.findall(rf"`((?:{tops})/[\w./*-]+)`", prose):
+            found = [*ROOT.glob(path.rstrip("/")), *(ROOT / page.parent).glob(path.rstrip("/"))]
+            if not found and path not in OF_READERS:
+                missing.append(f"{page}: {path}")
+    assert missing == []
+
+
+# One folder for each framework has the same files. ATen's kernels have a file for a subject in each kind of kernel.
+MOST_FILES_OF_A_NAME = {"opwright_bindings": 6, "opwright_kernels": 5}
+
+
+@pytest.mark.parametrize("package", [name for name in PACKAGES if name != "opwright_aten"])
+def test_few_files_have_the_same_name(package: str) -> None:
+    paths = [path for path in PACKAGES[package].rglob("*.py") if path.parent.name != "tests"]
+    names = Counter(path.stem for path in paths if not path.stem.startswith("__"))
+    limit = MOST_FILES_OF_A_NAME.get(package, 3)
+    assert {name: count for name, count in names.items() if count > limit} == {}

@@ -132,7 +132,7 @@ from opwright.errors import (
     FakeKernelError as FakeKernelError,
     RegistrationError as RegistrationError,
 )
-from opwright_core.generators.generator import (
+from opwright_core.random_state.generator import (
     Generator as Generator,
     default_generator as default_generator,
     initial_seed as initial_seed,
@@ -141,7 +141,7 @@ from opwright_core.generators.generator import (
 )
 from opwright_core.keys import DispatchKey as DispatchKey
 from opwright.inspection.call_trees import trace_calls as trace_calls
-from opwright.base.limits import (
+from opwright.dtype_limits import (
     can_cast as can_cast,
     finfo as finfo,
     iinfo as iinfo,
@@ -213,7 +213,7 @@ from opwright.symbolic.questions import (
     sym_sqrt as sym_sqrt,
     sym_sum as sym_sum,
 )
-from opwright.base.tags import Tag as Tag
+from opwright.tags import Tag as Tag
 from opwright.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,

@@ -9,7 +9,7 @@ from typing import Any
 
 from opwright_core.arrays.cuda_arrays import device_count
 from opwright_core.arrays.devices import as_device
-from opwright_core.generators.generator import generator_of
+from opwright_core.random_state.generator import generator_of
 
 __all__ = [
     "current_device", "device", "device_count", "empty_cache", "get_device_name", "is_available", "manual_seed",

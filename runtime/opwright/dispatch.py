@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.guards.keys import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
+from opwright.context_managers.keys import below_autograd, enable_python_dispatcher, exclude_keys, include_keys
 from opwright_core.core import Core
 from opwright_core.core import core as _core
 from opwright_core.dispatch.call.operator import Operator as Operator

@@ -64,7 +64,7 @@ def places_of(homes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
 
 @cache
 def _whole() -> Any:
-    return import_late("opwright.whole")
+    return import_late("opwright.aten_setup")
 
 
 def _load(module: str) -> Any:
@@ -78,7 +78,7 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, ())
     operators = import_late("opwright_aten.ops")
     if name not in operators.FUNCTIONS:
-        hint = import_late("opwright.base.numpy_names").hint_for(name)
+        hint = import_late("opwright.numpy_names").hint_for(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     if name in FACTORIES:
         return _whole().factories.function(name, getattr(operators, name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import opwright
-from opwright import whole
+from opwright import aten_setup
 from opwright.facade import CONSTANTS, places_of
 
 __all__ = ["PATH", "text"]
@@ -26,7 +26,7 @@ def text() -> str:
     """
     table: dict[str, Any] = vars(opwright)
     places, modules = places_of(table["_HOMES"]), table["_MODULES"]
-    operators = {*whole.operators.__all__}
+    operators = {*aten_setup.operators.__all__}
     names: dict[str, list[tuple[str, str]]] = {}
     for name, (module, path) in places.items():
         if "." not in path:

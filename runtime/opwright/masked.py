@@ -12,7 +12,7 @@ from math import inf, nan
 from typing import Any
 
 import opwright
-from opwright.base.limits import iinfo
+from opwright.dtype_limits import iinfo
 from opwright.facade import missing_from
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, INTEGRAL, DType, as_dtype, bool_, float32, int64, to_real

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.registering.lost import why_lost
 from opwright_core import plugins
 from opwright_core.dispatch.call.packets import Packet, packet
@@ -31,7 +31,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Packet:
         found = self._find(name)
         if found is None:
-            hooks.tools().load_whole()
+            late_bound.tools().load_whole()
             plugins.load()
             found = self._find(name)
         if found is None:
@@ -56,7 +56,7 @@ class Namespace:
         return found
 
     def __dir__(self) -> list[str]:
-        hooks.tools().load_whole()
+        late_bound.tools().load_whole()
         prefix = f"{self._name}::"
         known = registry.overloads.copy()  # threads may define others, also where a list of pairs is made
         return [name.removeprefix(prefix) for name in known if name.startswith(prefix) and known[name].operators]
@@ -97,7 +97,7 @@ class Ops:
         return found
 
     def __dir__(self) -> list[str]:
-        hooks.tools().load_whole()
+        late_bound.tools().load_whole()
         return sorted({name.partition("::")[0] for name, known in registry.overloads.copy().items() if known.operators})
 
     def __reduce__(self) -> str:

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opwright.guards.keys import exclude_keys
+from opwright.context_managers.keys import exclude_keys
 from opwright.python_dispatch.overrides import (
     TorchFunctionMode,
     ask,

@@ -1,5 +1,6 @@
-"""The import that fills the table by which the core asks the library (`opwright_core.hooks`): `import opwright` does,
-and the entry point of the group `opwright.library`."""
+"""Fill the table of functions that the core calls in the library (`opwright_core.late_bound`).
+
+`import opwright` imports this module, and so does the entry point of the group `opwright.library`."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright.ground.extras import require
-from opwright.ground.questions import Fakes, Gradients, Handlers, Levels, Tools, Transforms, hooks
-from opwright_core.hooks import Interface, Traces
+from opwright.late_bound import Fakes, Gradients, Handlers, Levels, Tools, Transforms, late_bound
+from opwright.optional_packages import require
+from opwright_core.late_bound import Interface, Traces
 from opwright_core.names.late_imports import import_late
 
 __all__: list[str] = []
@@ -20,51 +21,51 @@ __all__: list[str] = []
 
 @cache
 def _interface() -> Interface:
-    from opwright.interface import interface
+    from opwright.abi_names import interface
 
     return interface
 
 
 @cache
 def _fakes() -> Fakes:
-    from opwright.fake import provider
+    from opwright.fake import fakes_provider
 
-    return provider
+    return fakes_provider
 
 
 @cache
 def _gradients() -> Gradients:
-    from opwright.autograd import provider
+    from opwright.autograd import gradients_provider
 
-    return provider
+    return gradients_provider
 
 
 @cache
 def _handlers() -> Handlers:
-    from opwright.python_dispatch import provider
+    from opwright.python_dispatch import handlers_provider
 
-    return provider
+    return handlers_provider
 
 
 @cache
 def _levels() -> Levels:
-    from opwright.levels import provider
+    from opwright.levels import levels_provider
 
-    return provider
+    return levels_provider
 
 
 @cache
 def _transforms() -> Transforms:
-    from opwright.func import provider
+    from opwright.func import transforms_provider
 
-    return provider
+    return transforms_provider
 
 
 @cache
 def _traces() -> Traces:
-    from opwright.fx import provider
+    from opwright.fx import traces_provider
 
-    return provider
+    return traces_provider
 
 
 class _Tools:
@@ -84,7 +85,7 @@ class _Tools:
     @staticmethod
     @cache
     def load_whole() -> None:
-        import_module("opwright.whole")
+        import_module("opwright.aten_setup")
 
     def rules(self) -> ModuleType:
         return import_module("opwright_kernels.rules")
@@ -99,7 +100,7 @@ class _Tools:
         return getattr(import_module(f"opwright.other_arrays.{module}"), constant)
 
     def check_of_out(self, name: str) -> Callable[[Any, Any], None] | None:
-        from opwright.base.out_dtypes import check_of
+        from opwright.variants.out_dtypes import check_of
 
         return check_of(name)
 
@@ -134,11 +135,11 @@ def _tools() -> Tools:
     return _Tools()
 
 
-hooks.interface = _interface
-hooks.fakes = _fakes
-hooks.gradients = _gradients
-hooks.handlers = _handlers
-hooks.levels = _levels
-hooks.transforms = _transforms
-hooks.traces = _traces
-hooks.tools = _tools
+late_bound.interface = _interface
+late_bound.fakes = _fakes
+late_bound.gradients = _gradients
+late_bound.handlers = _handlers
+late_bound.levels = _levels
+late_bound.transforms = _transforms
+late_bound.traces = _traces
+late_bound.tools = _tools

@@ -8,7 +8,7 @@ from typing import Any
 from opwright.creation.construction import from_numpy
 from opwright_core.arrays.devices import as_device
 from opwright_core.arrays.dtypes import uint8
-from opwright_core.generators.generator import (
+from opwright_core.random_state.generator import (
     default_generator,
     generator_of,
     initial_seed,

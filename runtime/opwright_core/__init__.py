@@ -1,7 +1,7 @@
 """The small runtime: what generated code is linked to (`opwright_core.abi`), and what a call runs through.
 
 The library on it, by PyTorch's names, is `opwright`. Nothing here imports that: what is asked of it is loaded by name,
-by the first question (`hooks`).
+by the first question (`late_bound`).
 """
 
 import warnings

@@ -2,7 +2,7 @@
 
 What a name is may change with `VERSION` alone. Packages of other versions are served, or refused with a line that says
 what to install, and names that no template uses any more are found, by `opwright_core.versions`.
-Names of the library (`opwright.interface`) are loaded when they are first asked for.
+Names of the library (`opwright.abi_names`) are loaded when they are first asked for.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from opwright_core.dispatch.package.kernel_rows import inplace_variant, kernel, 
 from opwright_core.dispatch.package.schema_modules import functions_of
 from opwright_core.dispatch.package.schema_modules import install as _install
 from opwright_core.dispatch.registry.forward_rules import ForwardRule, TangentFormula
-from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS, DENSE_CPU, DENSE_CUDA
+from opwright_core.late_bound import has_library, late_bound
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import PlacesOf, where_declared
 from opwright_core.plans.alike import alike
 from opwright_core.plans.plan_cache import ViewCache
+from opwright_core.source_locations import PlacesOf, where_declared
 from opwright_core.state import active_modes
 from opwright_core.tensors.methods import methods_of
 from opwright_core.tensors.results import (
@@ -59,16 +59,16 @@ __all__ = [
     "wrap_result", "wrap_view", "wrap_views",
 ]  # fmt: skip
 if TYPE_CHECKING:
-    from opwright import interface
-    from opwright.interface import *  # noqa: F403
+    from opwright import abi_names
+    from opwright.abi_names import *  # noqa: F403
     from opwright_core import rules
     from opwright_core.dispatch.call.reductions import reduction_number
-    from opwright_core.generators.generator import Generator
     from opwright_core.native_kernels.libraries import NativeLibrary
+    from opwright_core.random_state.generator import Generator
     from opwright_core.user_kernels.native_rows import cuda_kernel, native_kernel
     from opwright_core.user_kernels.returns import as_tuple, number_of
 
-    __all__ += interface.__all__
+    __all__ += abi_names.__all__
 
 
 def name_kernel(error: Exception, name: str, key: str) -> None:
@@ -102,7 +102,7 @@ def install(
 
 # Names that many packages do not need: each is loaded when it is first asked for.
 _LATE: Final = {
-    "Generator": "opwright_core.generators.generator", "NativeLibrary": "opwright_core.native_kernels.libraries",
+    "Generator": "opwright_core.random_state.generator", "NativeLibrary": "opwright_core.native_kernels.libraries",
     "as_tuple": "opwright_core.user_kernels.returns", "cuda_kernel": "opwright_core.user_kernels.native_rows",
     "native_kernel": "opwright_core.user_kernels.native_rows", "number_of": "opwright_core.user_kernels.returns",
     "reduction_number": "opwright_core.dispatch.call.reductions",
@@ -117,8 +117,8 @@ def __getattr__(name: str) -> Any:
         found = import_late("opwright_core.rules")
     elif name in _LATE:
         found = getattr(import_late(_LATE[name]), name)
-    elif has_library() and hooks.interface().has(name):
-        found = hooks.interface().load(name)
+    elif has_library() and late_bound.interface().has(name):
+        found = late_bound.interface().load(name)
     else:  # of another version: each package that uses it is told
         user = sys._getframe(1).f_globals.get("__name__", "")
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from opwright_core import __version__
-from opwright_core.hooks import has_library
+from opwright_core.late_bound import has_library
 
 __all__ = ["DEPRECATED", "ROWS", "SERVED", "Deprecated", "load", "served_rows"]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright_core.arrays.devices import as_device
-from opwright_core.generators.generator import generator_of
+from opwright_core.random_state.generator import generator_of
 
 __all__ = ["CAUSES", "Snapshot", "patched_at_import", "remember_judges", "unusual"]
 

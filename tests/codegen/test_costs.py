@@ -14,12 +14,12 @@ import pytest
 from pipeline import generate, imported, new_namespace
 
 import opwright
-from opwright_codegen.bindings.operations import TRANSCENDENTAL, operations_of_expression
 from opwright_codegen.cli import main
 from opwright_codegen.expressions.functions import FUNCTIONS
 from opwright_codegen.expressions.numpy_form import numpy_form
 from opwright_codegen.formula.ast import Kind, Reference, rewrite
 from opwright_codegen.formula.emit import emit
+from opwright_codegen.kernel_choices.operations import TRANSCENDENTAL, operations_of_expression
 from opwright_codegen.read.files import read_text
 
 pytestmark = pytest.mark.once

@@ -6,8 +6,8 @@ import pytest
 import seeds
 
 from opwright_codegen.derivatives.cpp import parse_cpp
+from opwright_codegen.derivatives.derivative import DerivativeSet
 from opwright_codegen.derivatives.files import read_derivatives_text
-from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.errors import SchemaError, SchemaErrors
 from opwright_codegen.formula.emit import emit
 from opwright_codegen.kernels.modules import KernelModules

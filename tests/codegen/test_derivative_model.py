@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from opwright_codegen.derivatives.derivative import DerivativeSet, Differentiability, ForwardKind
 from opwright_codegen.derivatives.files import read_derivatives_text
-from opwright_codegen.derivatives.model import DerivativeSet, Differentiability, ForwardKind
 from opwright_codegen.formula.ast import Kind, Reference, walk
 from opwright_codegen.formula.emit import emit
 from opwright_codegen.kernels.modules import KernelModules

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opwright_codegen.commands.config import read_config
+from opwright_codegen.derivatives.derivative import DerivativeSet
 from opwright_codegen.derivatives.files import read_derivatives_text
-from opwright_codegen.derivatives.model import DerivativeSet
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.formula.emit import emit
 from opwright_codegen.kernels.modules import KernelModules

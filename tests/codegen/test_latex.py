@@ -16,7 +16,7 @@ import opwright
 from opwright_codegen.commands.config import find_config
 from opwright_codegen.commands.job import job_of
 from opwright_codegen.declared.declare import declare
-from opwright_codegen.derivatives.model import Derivative
+from opwright_codegen.derivatives.derivative import Derivative
 from opwright_codegen.formula.ast import Kind, Reference
 from opwright_codegen.reference.definitions import DEFINITIONS, expanded
 from opwright_codegen.reference.latex import latex

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from opwright_codegen.derivatives.derivative import Differentiability
 from opwright_codegen.derivatives.files import read_derivatives_text
-from opwright_codegen.derivatives.model import Differentiability
 from opwright_codegen.errors import SchemaErrors
 from opwright_codegen.read.files import read
 from opwright_codegen.read.model import OperatorSet

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from opwright_codegen.derivatives.derivative import DerivativeSet, Differentiability, ForwardKind
 from opwright_codegen.derivatives.files import read_derivatives
-from opwright_codegen.derivatives.model import DerivativeSet, Differentiability, ForwardKind
 from opwright_codegen.read.files import read
 from opwright_codegen.schema.names import AUTOGRAD_KEYS
 

@@ -10,8 +10,8 @@ from pipeline import generate, imported, new_namespace
 
 import opwright
 from opwright.errors import RegistrationError
+from opwright_codegen.build_plugins.project import Project
 from opwright_codegen.cli import main
-from opwright_codegen.hooks.project import Project
 from opwright_core.dispatch.registry.tables import registry
 
 BARE = "- func: sqrt(Tensor self) -> Tensor\n  dispatch:\n    CPU: self + 1000\n- func: cbrt(Tensor self) -> Tensor\n"

@@ -31,7 +31,7 @@ MADE = {
     | {"unknown-autocast-policy", "unknown-autocast-device"}  # of `read.autocast`
     | {"unknown-convention", "unknown-launch-key", "unknown-grid"}  # of `read.native` and `read.launch`
     | {"unknown-deprecated-key"},  # of `read.versions`
-    "bindings/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"}
+    "kernel_choices/signatures.py": {"native-argument", "native-results", "cuda-argument", "cuda-results"}
     | {"elsewhere-argument", "elsewhere-results"},
     "cli.py": set(),  # usage and internal errors, which have no page
     "commands/breaking.py": set(),  # codes of differences

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from opwright import interface
+from opwright import abi_names
 from opwright_core import abi, versions
 
 LATER = 1 + versions.SERVED  # a version whose runtime still serves version 1
@@ -29,7 +29,7 @@ def imported(folder: Path, package: str, text: str, before: str = "") -> subproc
 def test_what_is_deprecated_goes_when_no_package_that_uses_it_is_served() -> None:
     for name, known in versions.DEPRECATED.items():
         assert known.until >= abi.VERSION, f"remove {name}, and what makes it"
-        assert name not in {*abi.__all__, *interface.__all__}
+        assert name not in {*abi.__all__, *abi_names.__all__}
 
 
 def test_a_package_that_uses_what_is_deprecated_is_named_once(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from sampling import COMPLEX128, FLOAT64, Sample
 
 import opwright
 import opwright_kernels.gradients
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.derivatives.derivative import DerivativeSet
 from opwright_codegen.formula.emit import Spelling, emit
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 

@@ -12,7 +12,7 @@ from oracle import copied, numpy_of, to_opwright, to_torch
 from sampling import COMPLEX128, FLOAT64, Sample, make
 
 import opwright
-from opwright_codegen.derivatives.model import Differentiability
+from opwright_codegen.derivatives.derivative import Differentiability
 
 
 def _begins_below(array: np.ndarray, dim: int) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import opwright
-import opwright.whole  # names ATen's operators, which the registry is asked for
+import opwright.aten_setup  # names ATen's operators, which the registry is asked for
 from opwright_core.dispatch.registry.tables import registry
 
 WIDTH = 150

@@ -5,7 +5,7 @@ from __future__ import annotations
 from declared import aten
 from differentiating import derivatives
 
-from opwright_codegen.derivatives.model import Derivative, ForwardDerivative
+from opwright_codegen.derivatives.derivative import Derivative, ForwardDerivative
 from opwright_codegen.schema.model import SchemaKind
 
 

@@ -28,7 +28,7 @@ from sampling import COMPLEX128, Sample, make
 
 import opwright
 from opwright.autograd import forward_ad
-from opwright_codegen.derivatives.model import Differentiability
+from opwright_codegen.derivatives.derivative import Differentiability
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
 from differentiating_once import DIFFERENT_TANGENTS, Case, dual, tangent_of  # noqa: E402

@@ -24,7 +24,7 @@ from differentiating import (
 from sampling import Sample, make
 
 import opwright
-from opwright_codegen.derivatives.model import Differentiability
+from opwright_codegen.derivatives.derivative import Differentiability
 from opwright_codegen.schema.model import SchemaKind
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

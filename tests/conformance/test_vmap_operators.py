@@ -16,7 +16,7 @@ from samples import NO_SAMPLES, SAMPLES, samples_of
 from vmapping import Case, cases, empty_problem, gradient_problem, operator, problem
 
 import opwright
-from opwright.batching.provider import kind_of_rule
+from opwright.batching.rule_lookup import kind_of_rule
 from opwright_codegen.schema.model import SchemaKind
 from opwright_core.keys import DispatchKey
 

@@ -144,7 +144,7 @@ RUN_ELSEWHERE = {
     "opwright build       #": "tests/test_examples.py",
     "opwright build\n": "runtime/opwright_bindings/jax/tests/test_jax_native.py, where JAX is",
     "opwright generate\npython use_arrays.py": "tests/documentation/test_everywhere.py, where frameworks are",
-    "pip install numba": "tests/runtime/elsewhere, where Numba and tvm-ffi are",
+    "pip install numba": "tests/runtime/foreign_kernels, where Numba and tvm-ffi are",
     "pip install ./markdown_table": "tests/codegen/test_target_examples.py",
     "make generate": ".ci/run, which takes its commands from the README",
     "opwright generate        #": "tests/test_published_package.py",

@@ -20,7 +20,7 @@ from opwright_codegen.commands.report_options import add_report_options, wishes_
 from opwright_codegen.declared.declare import declare
 from opwright_codegen.errors import UsageError, library_module
 from opwright_codegen.mutants.making import choose, mutants_of
-from opwright_codegen.mutants.model import NAMESPACE, Mutant
+from opwright_codegen.mutants.mutant import NAMESPACE, Mutant
 from opwright_codegen.mutants.projects import generate_mutants
 from opwright_codegen.records import as_dict, replace
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from opwright_codegen.bindings.batches import families
-from opwright_codegen.bindings.bind import bind
-from opwright_codegen.bindings.costs import costs_of
-from opwright_codegen.bindings.dimensions import cuts_of
-from opwright_codegen.bindings.references import references
 from opwright_codegen.declared.inputs import Inputs
 from opwright_codegen.declared.model import DeclaredSet
+from opwright_codegen.derivatives.derivative import DerivativeSet
 from opwright_codegen.derivatives.files import derivatives_of_expressions, read_derivatives
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.kernel_choices.batches import families
+from opwright_codegen.kernel_choices.bind import bind
+from opwright_codegen.kernel_choices.costs import costs_of
+from opwright_codegen.kernel_choices.dimensions import cuts_of
+from opwright_codegen.kernel_choices.references import references
 from opwright_codegen.read.files import read, read_sources
 from opwright_codegen.read.model import OperatorSet
 from opwright_codegen.records import replace

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.family_calls import At, Family, Value
 from opwright_codegen.declared.kernel_records import kernel_record
 from opwright_codegen.declared.model import DeclaredSet
-from opwright_codegen.derivatives.model import Derivative, Differentiability, ForwardDerivative, Saved
+from opwright_codegen.derivatives.derivative import Derivative, Differentiability, ForwardDerivative, Saved
 from opwright_codegen.formula.emit import emit
+from opwright_codegen.kernel_choices.bind import Binding
+from opwright_codegen.kernel_choices.family_calls import At, Family, Value
 from opwright_codegen.read.model import Operator, PythonFunction
 from opwright_codegen.schema.model import Argument, Return
 from opwright_codegen.schema.types import Annotation

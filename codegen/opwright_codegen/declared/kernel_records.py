@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from opwright_codegen.bindings.bind import (
+from opwright_codegen.kernel_choices.bind import (
     Binding,
     CudaKernel,
     DeviceKernel,
@@ -20,7 +20,7 @@ from opwright_codegen.bindings.bind import (
     Unbound,
     VariantOf,
 )
-from opwright_codegen.bindings.metas import Plans
+from opwright_codegen.kernel_choices.metas import Plans
 from opwright_codegen.kernels.forms import NumbaKernel, kernel_form
 from opwright_codegen.read.model import Kernel
 from opwright_codegen.source import Span

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from opwright_codegen.bindings.batches import family_of
-from opwright_codegen.bindings.family_calls import Family
-from opwright_codegen.bindings.metas import MetaBinder, Plans
 from opwright_codegen.errors import Errors, SchemaError
 from opwright_codegen.formula.ast import Call, Formula, Kind, Reference
 from opwright_codegen.formula.emit import Spelling, emit
+from opwright_codegen.kernel_choices.batches import family_of
+from opwright_codegen.kernel_choices.family_calls import Family
+from opwright_codegen.kernel_choices.metas import MetaBinder, Plans
 from opwright_codegen.kernels.forms import MetaFormulas, meta_form
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator

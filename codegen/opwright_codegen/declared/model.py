@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from opwright_codegen.bindings.bind import Binding
-from opwright_codegen.bindings.dimensions import Cuts
-from opwright_codegen.derivatives.model import DerivativeSet
+from opwright_codegen.derivatives.derivative import DerivativeSet
+from opwright_codegen.kernel_choices.bind import Binding
+from opwright_codegen.kernel_choices.dimensions import Cuts
 from opwright_codegen.kernels.modules import KernelModules
 from opwright_codegen.read.model import Operator, OperatorSet
 from opwright_codegen.records import dataclass, field

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from opwright_codegen.bindings.bind import (
+from opwright_codegen.derivatives.derivative import (
+    DEFAULT_KEY,
+    Derivative,
+    DerivativeSet,
+    Differentiability,
+    ForwardDerivative,
+    ForwardKind,
+    Saved,
+)
+from opwright_codegen.kernel_choices.bind import (
     BACKENDS,
     Binding,
     DeviceKernel,
@@ -20,23 +29,14 @@ from opwright_codegen.bindings.bind import (
     composite_bindings,
     result_formulas,
 )
-from opwright_codegen.bindings.cuda import SUFFIXES, CudaKernel
-from opwright_codegen.bindings.elsewhere import TritonLaunch
-from opwright_codegen.bindings.family_calls import At, Family, Value
-from opwright_codegen.bindings.metas import Meta, Plans, ViewOf
-from opwright_codegen.bindings.shardings import Sharding
-from opwright_codegen.bindings.signatures import FunctionKernel, NativeArgument, NativeResult
-from opwright_codegen.derivatives.model import (
-    DEFAULT_KEY,
-    Derivative,
-    DerivativeSet,
-    Differentiability,
-    ForwardDerivative,
-    ForwardKind,
-    Saved,
-)
-from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernel_choices.cuda import SUFFIXES, CudaKernel
+from opwright_codegen.kernel_choices.family_calls import At, Family, Value
+from opwright_codegen.kernel_choices.foreign_kernels import TritonLaunch
+from opwright_codegen.kernel_choices.metas import Meta, Plans, ViewOf
+from opwright_codegen.kernel_choices.shardings import Sharding
+from opwright_codegen.kernel_choices.signatures import FunctionKernel, NativeArgument, NativeResult
 from opwright_codegen.kernels.modules import KernelModules
+from opwright_codegen.kernels.source_functions import KernelFunction
 from opwright_codegen.kernels.used_packages import UsedPackage
 from opwright_codegen.read.autocast import DTYPE, dtype_overload, takes_dtype
 from opwright_codegen.read.autogen import IMPLIED_TAGS

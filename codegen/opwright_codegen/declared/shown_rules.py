@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from opwright_codegen.bindings.family_calls import At, Family, Value
 from opwright_codegen.declared.model import DeclaredSet
+from opwright_codegen.kernel_choices.family_calls import At, Family, Value
 from opwright_codegen.read.model import Operator
 
 __all__ = ["cost_shown", "rule_shown"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from opwright_codegen.derivatives.derivative import Derivative
 from opwright_codegen.derivatives.entries import Entry, Line
-from opwright_codegen.derivatives.model import Derivative
 from opwright_codegen.errors import SchemaError, nearest
 from opwright_codegen.schema.model import FunctionSchema, SchemaKind
 

@@ -26,7 +26,7 @@ from opwright_codegen.formula.ast import (
     Unary,
 )
 from opwright_codegen.formula.parser import MAX_DEPTH, MAX_LENGTH
-from opwright_codegen.formula.places import place
+from opwright_codegen.formula.positions import place
 from opwright_codegen.source import Span, Text
 
 __all__ = ["parse_cpp"]

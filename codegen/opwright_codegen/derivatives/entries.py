@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from opwright_codegen.derivatives.model import DEFAULT_KEY
+from opwright_codegen.derivatives.derivative import DEFAULT_KEY
 from opwright_codegen.documents.nodes import entry_head, node_span, text_span, wrong_type
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, Pair, ScalarNode, SequenceNode, read_entries
 from opwright_codegen.errors import Errors, SchemaError, nearest

@@ -15,17 +15,17 @@ from opwright_codegen.derivatives.checks import (
     has_mixed_outputs,
 )
 from opwright_codegen.derivatives.counterparts import is_pytorchs
-from opwright_codegen.derivatives.entries import Block, Entry, Line, read_derivative_entries
-from opwright_codegen.derivatives.foreign import ForeignFormulas
-from opwright_codegen.derivatives.formulas import Foreign, Formulas
-from opwright_codegen.derivatives.made import made_derivatives
-from opwright_codegen.derivatives.model import (
+from opwright_codegen.derivatives.derivative import (
     DEFAULT_KEY,
     Derivative,
     DerivativeSet,
     Differentiability,
     ForwardDerivative,
 )
+from opwright_codegen.derivatives.entries import Block, Entry, Line, read_derivative_entries
+from opwright_codegen.derivatives.foreign import ForeignFormulas
+from opwright_codegen.derivatives.formulas import Foreign, Formulas
+from opwright_codegen.derivatives.made import made_derivatives
 from opwright_codegen.documents.files import read_source
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.kernels.modules import KernelModules

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from opwright_codegen.derivatives.model import Derivative, ForwardDerivative, ForwardKind, Saved
+from opwright_codegen.derivatives.derivative import Derivative, ForwardDerivative, ForwardKind, Saved
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.formula.ast import Formula
 from opwright_codegen.formula.parser import parse

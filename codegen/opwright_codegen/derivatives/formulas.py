@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from opwright_codegen.derivatives.counterparts import translated
+from opwright_codegen.derivatives.derivative import Derivative, ForwardDerivative, ForwardKind, Saved
 from opwright_codegen.derivatives.foreign import refuse_sizes
-from opwright_codegen.derivatives.model import Derivative, ForwardDerivative, ForwardKind, Saved
 from opwright_codegen.errors import Errors, SchemaError, nearest
+from opwright_codegen.formula.allowed_names import may_be_method
 from opwright_codegen.formula.ast import (
     Attribute,
     Call,
@@ -22,12 +23,11 @@ from opwright_codegen.formula.ast import (
     rewrite,
     walk,
 )
-from opwright_codegen.formula.names import may_be_method
 from opwright_codegen.formula.operator_calls import check_operator_calls
 from opwright_codegen.formula.parser import parse
 from opwright_codegen.formula.resolve import Scope, resolve
 from opwright_codegen.formula.sorts import check_sorts
-from opwright_codegen.kernels.functions import KernelFunction
+from opwright_codegen.kernels.source_functions import KernelFunction
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text

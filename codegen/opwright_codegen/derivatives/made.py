@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from opwright_codegen.derivatives.derivative import DEFAULT_KEY, Derivative, Differentiability
 from opwright_codegen.derivatives.formulas import Formulas
-from opwright_codegen.derivatives.model import DEFAULT_KEY, Derivative, Differentiability
 from opwright_codegen.errors import SchemaError
 from opwright_codegen.expressions.derivative import derivatives_of
 from opwright_codegen.read.model import Operator, OperatorSet

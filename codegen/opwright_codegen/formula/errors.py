@@ -9,7 +9,7 @@ from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedToken
 
 from opwright_codegen.errors import SchemaError
-from opwright_codegen.formula.places import place
+from opwright_codegen.formula.positions import place
 from opwright_codegen.parsing.grammars import FORMULA
 from opwright_codegen.parsing.tables import lark_of
 from opwright_codegen.source import Text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from opwright_codegen.errors import SchemaError, nearest
-from opwright_codegen.formula.ast import Attribute, Binary, Call, Constant, Formula, Kind, Reference, Unary, children
-from opwright_codegen.formula.names import (
+from opwright_codegen.formula.allowed_names import (
     ARRAY_CONSTANTS,
     ARRAY_FACTS,
     ARRAY_FUNCTIONS,
@@ -17,6 +16,7 @@ from opwright_codegen.formula.names import (
     VALUES,
     may_be_method,
 )
+from opwright_codegen.formula.ast import Attribute, Binary, Call, Constant, Formula, Kind, Reference, Unary, children
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.source import Span
 

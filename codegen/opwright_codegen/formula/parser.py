@@ -26,7 +26,7 @@ from opwright_codegen.formula.ast import (
     Unary,
     depth,
 )
-from opwright_codegen.formula.places import place
+from opwright_codegen.formula.positions import place
 from opwright_codegen.parsing.grammars import FORMULA
 from opwright_codegen.parsing.parser import NoMatchError, Parser, Token, parser
 from opwright_codegen.records import replace

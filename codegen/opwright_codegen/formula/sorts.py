@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from enum import Enum
 
 from opwright_codegen.errors import Errors, SchemaError
+from opwright_codegen.formula.allowed_names import RESULT_FACTS
 from opwright_codegen.formula.ast import (
     Attribute,
     Binary,
@@ -26,7 +27,6 @@ from opwright_codegen.formula.ast import (
     Unary,
     children,
 )
-from opwright_codegen.formula.names import RESULT_FACTS
 from opwright_codegen.formula.ufuncs import UFUNCS
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.schema.types import Type

@@ -8,11 +8,11 @@ from opwright_codegen.documents.files import read_source
 from opwright_codegen.documents.foreign import BackendForm, backend_form, first_key
 from opwright_codegen.documents.yaml_reader import MappingNode, Node, SequenceNode, describe, read_document
 from opwright_codegen.errors import Errors, SchemaError
-from opwright_codegen.importing.entries import Entries
 from opwright_codegen.importing.executorch import read_executorch
 from opwright_codegen.importing.found import Findings
 from opwright_codegen.importing.gaudi import read_gaudi
-from opwright_codegen.importing.names import read_names
+from opwright_codegen.importing.name_lists import read_names
+from opwright_codegen.importing.shared_parts import Entries
 from opwright_codegen.importing.stubs import read_stubs, read_versions
 from opwright_codegen.source import Source
 

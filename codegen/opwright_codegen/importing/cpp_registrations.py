@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from opwright_codegen.importing.gathered import Gathered
-from opwright_codegen.importing.places import Places
+from opwright_codegen.importing.source_lines import Places
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source
 from opwright_codegen.sources.cpp_signatures import Callee

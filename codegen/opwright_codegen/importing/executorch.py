@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opwright_codegen.documents.yaml_reader import MappingNode, SequenceNode, describe
 from opwright_codegen.errors import shorten
-from opwright_codegen.importing.entries import Entries, Item, dispatch_of, scalar, words
+from opwright_codegen.importing.shared_parts import Entries, Item, dispatch_of, scalar, words
 
 __all__ = ["read_executorch"]
 

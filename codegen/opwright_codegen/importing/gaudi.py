@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opwright_codegen.documents.yaml_reader import MappingNode, describe
-from opwright_codegen.importing.entries import Entries, Item, scalar
+from opwright_codegen.importing.shared_parts import Entries, Item, scalar
 
 __all__ = ["read_gaudi"]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from opwright_codegen.documents.yaml_reader import MappingNode, Node
 from opwright_codegen.errors import shorten
-from opwright_codegen.importing.entries import Entries, Item, dispatch_of, scalar, words
+from opwright_codegen.importing.shared_parts import Entries, Item, dispatch_of, scalar, words
 
 __all__ = ["read_stubs", "read_versions"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from opwright_codegen.errors import SchemaError, SchemaErrors, nearest
 from opwright_codegen.kernels.cuda_files import CudaFile, read_cuda_file
-from opwright_codegen.kernels.functions import KernelFunction, functions_of, names_defined
+from opwright_codegen.kernels.source_functions import KernelFunction, functions_of, names_defined
 from opwright_codegen.source import Span
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from opwright_codegen.mutants.model import Change
+from opwright_codegen.mutants.mutant import Change
 
 __all__ = ["changes_of_formula"]
 

@@ -12,7 +12,7 @@ from opwright_codegen.declared.parts import DerivativeSet, Operator
 from opwright_codegen.documents.yaml_reader import Node, ScalarNode
 from opwright_codegen.mutants.entries import Entry, entries_of
 from opwright_codegen.mutants.formula_changes import changes_of_formula
-from opwright_codegen.mutants.model import NAMESPACE, Change, Mutant
+from opwright_codegen.mutants.mutant import NAMESPACE, Change, Mutant
 from opwright_codegen.mutants.schema_changes import changes_of_schema
 from opwright_codegen.read.dims import batching_of
 from opwright_codegen.read.entry_keys import names_where

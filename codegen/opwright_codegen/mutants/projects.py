@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from opwright_codegen.errors import SchemaError, SchemaErrors
-from opwright_codegen.mutants.model import Mutant
+from opwright_codegen.mutants.mutant import Mutant
 
 __all__ = ["Generate", "generate_mutants"]
 

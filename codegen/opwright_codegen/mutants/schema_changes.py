@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from opwright_codegen.mutants.model import Change
+from opwright_codegen.mutants.mutant import Change
 from opwright_codegen.records import replace
 from opwright_codegen.schema.defaults import Default
 from opwright_codegen.schema.model import Argument, FunctionSchema, Return

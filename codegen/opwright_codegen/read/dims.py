@@ -14,7 +14,7 @@ from typing import Final
 from opwright_codegen.documents.nodes import read_scalar, text_span
 from opwright_codegen.documents.yaml_reader import Node
 from opwright_codegen.errors import Errors, SchemaError, nearest
-from opwright_codegen.formula.places import place
+from opwright_codegen.formula.positions import place
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Text
 

@@ -12,7 +12,7 @@ from opwright_codegen.targets.cuda import loops as cuda_loops
 from opwright_codegen.targets.cuda import shims as cuda_shims
 from opwright_codegen.targets.cuda import sources as cuda_sources
 from opwright_codegen.targets.native import c as native_c
-from opwright_codegen.targets.native import elsewhere as native_elsewhere
+from opwright_codegen.targets.native import foreign_kernels as native_elsewhere
 from opwright_codegen.targets.native import header as native_header
 from opwright_codegen.targets.native import index as native_index
 from opwright_codegen.targets.native import loops as native_loops

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.guards.blocks import ThreadBlock, modes_or_none
+from opwright.context_managers.blocks import ThreadBlock, modes_or_none
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import AUTOCAST

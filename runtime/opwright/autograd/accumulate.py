@@ -24,7 +24,7 @@ from opwright.autograd.modes import is_grad_enabled
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.quick import is_array_alone
 from opwright.autograd.recording import increment_version
-from opwright.guards.fork_locks import ForkLock
+from opwright.context_managers.fork_locks import ForkLock
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides, is_dense

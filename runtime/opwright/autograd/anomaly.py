@@ -17,8 +17,8 @@ import numpy as np
 
 from opwright.autograd import creations
 from opwright.autograd.nodes import Node, node_of
-from opwright.ground.questions import hooks
-from opwright.guards.blocks import Block, modes_or_none, put_back
+from opwright.context_managers.blocks import Block, modes_or_none, put_back
+from opwright.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import REDUCED
 from opwright_core.keys import ANOMALY, FRONT_MODE, META
@@ -168,7 +168,7 @@ def _forward_call(node: Node) -> str:
 
 def _has_nan(grad: Tensor) -> bool:
     if grad.keys & FRONT_MODE:
-        grad = hooks.levels().value_of_no_level(grad)
+        grad = late_bound.levels().value_of_no_level(grad)
     if grad.keys & META:
         return False
     values = backend_of(grad.array).to_numpy(grad.array)

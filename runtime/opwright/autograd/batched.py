@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
@@ -31,7 +31,7 @@ def run(backward: Pass, outputs: Sequence[Tensor], grads: Sequence[Tensor | None
         kept[:] = backward([None if grad is None else next(each) for grad in grads])
         return [found for found in kept if found is not None]
 
-    stacked = iter(hooks.transforms().vmap(sample)(*[grads[position] for position in positions]))
+    stacked = iter(late_bound.transforms().vmap(sample)(*[grads[position] for position in positions]))
     return [None if found is None else next(stacked) for found in kept]
 
 

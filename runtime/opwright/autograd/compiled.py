@@ -10,9 +10,9 @@ import numpy as np
 
 from opwright.autograd.accumulate import accumulate
 from opwright.autograd.engine import compiled_pass, error_of_circle, running
-from opwright.autograd.formulas import gradients_for
 from opwright.autograd.gradients import fit
 from opwright.autograd.modes import below_classes, without_recording
+from opwright.autograd.node_formulas import gradients_for
 from opwright.autograd.nodes import AccumulateGrad, Edge, Node, Recorded
 from opwright.autograd.recorders import configure_recording
 from opwright.autograd.recording import refresh

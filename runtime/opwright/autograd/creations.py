@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from opwright.autograd.nodes import Node, next_sequence, node_of
-from opwright.guards.blocks import Block, modes_or_none
+from opwright.context_managers.blocks import Block, modes_or_none
 from opwright_core.keys import ANOMALY, VIEW
 from opwright_core.state import MODES, NO_MODES, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor

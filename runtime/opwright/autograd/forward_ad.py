@@ -20,8 +20,8 @@ from opwright.autograd.tangents import (
     ignoring_tangents,
     set_tangent,
 )
-from opwright.ground.questions import hooks
-from opwright.guards.blocks import modes_or_none, put_back
+from opwright.context_managers.blocks import modes_or_none, put_back
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.keys import TANGENT, VIEW
@@ -44,7 +44,7 @@ def enter_dual_level() -> int:
     outer = active_modes()
     if around is not None or (outer is not None and outer.top is not None):
         number = 0 if around is None else around.number + 1
-        hooks.transforms().enter_dual_level(number)
+        late_bound.transforms().enter_dual_level(number)
         return number
     modes = outer or NO_MODES
     try:  # (Note [Interrupted blocks])

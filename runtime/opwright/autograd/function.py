@@ -14,7 +14,7 @@ from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
 from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.arrays.dtypes import INEXACT, as_dtype
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import active_modes
@@ -233,7 +233,7 @@ class Function:
             args, kwargs = _bound(cls.forward, args, kwargs)
         modes = active_modes()
         if modes is not None and modes.top is not None:
-            return hooks.levels().call_function(cls, args, kwargs)
+            return late_bound.levels().call_function(cls, args, kwargs)
         return cls.call(cls.forward, args, kwargs)
 
     @classmethod

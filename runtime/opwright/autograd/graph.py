@@ -12,7 +12,7 @@ from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, 
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
 from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [
@@ -28,7 +28,7 @@ def allow_mutation_on_saved_tensors() -> AbstractContextManager[Any]:
     Backward has to run in the same block, else it raises AssertionError. Blocks do not nest (RuntimeError). The block
     is given what it keeps, with `clear()`. A saved tensor is copied before a write to any view of its memory.
     """
-    return hooks.tools().allow_mutation()
+    return late_bound.tools().allow_mutation()
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

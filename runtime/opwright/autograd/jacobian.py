@@ -19,7 +19,7 @@ from opwright.autograd.functional_values import (
     shown,
 )
 from opwright.autograd.modes import enable_grad
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
 from opwright_core.tensors.tensor import Tensor
@@ -128,7 +128,7 @@ def _forward_jacobian(func: Function, inputs: Tensors, vectorize: bool) -> Any:
     for position, value in enumerate(given):
         tangents = functools.partial(_tangents, func, given, position)
         if vectorize and value.numel():
-            found = hooks.transforms().vmap(tangents)(_basis(value))
+            found = late_bound.transforms().vmap(tangents)(_basis(value))
             columns.append(list(zip(*[aten["unbind.int"](each) for each in found], strict=True)))
         else:
             columns.append([tangents(direction) for direction in aten["unbind.int"](_basis(value))])

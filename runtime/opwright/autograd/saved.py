@@ -12,8 +12,8 @@ from opwright.autograd.modes import is_inference, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, node_of, number_of
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
-from opwright.ground.questions import hooks
-from opwright.guards.blocks import Block
+from opwright.context_managers.blocks import Block
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name
@@ -89,7 +89,7 @@ def _edge_of_result(saved: SavedResult | _Packed, node: Node) -> Edge:
 
 def _instance_like(result: Tensor) -> Callable[[Tensor], Tensor]:
     """Return a function that makes a plain tensor an instance of the result's class, with its attributes."""
-    handlers = hooks.handlers()
+    handlers = late_bound.handlers()
     return functools.partial(handlers.instance_like, type(result), handlers.attributes_of(result))
 
 
@@ -107,7 +107,7 @@ class _Packed:
 
     def __init__(self, tensor: Tensor, functions: _Hooks, edge: Edge) -> None:
         pack, self.unpack = functions
-        self.is_followed_outside = hooks.levels().is_followed_outside(tensor)
+        self.is_followed_outside = late_bound.levels().is_followed_outside(tensor)
         self.number = -1  # of the node's own result
         self.write: weakref.ref[WriteToView] | None = None
         self.tangent = cell_of(tensor)
@@ -265,7 +265,7 @@ def _unpack_hooked(saved: _Packed, edge: Edge) -> Tensor:
         raise TypeError(
             f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found).__name__}"
         )
-    if saved.is_followed_outside and not hooks.levels().is_followed_outside(found):
+    if saved.is_followed_outside and not late_bound.levels().is_followed_outside(found):
         raise RuntimeError(
             "the hooks of saved_tensors_hooks replaced a saved tensor inside nested transforms (func.grad, vjp, jvp): "
             "the outer transform would take the new tensor for a constant. Return the tensor itself, or call the "

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.guards.keys import below_adinplaceorview
+from opwright.context_managers.keys import below_adinplaceorview
 from opwright.registering.kernels import Handle, registered
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.arrays.devices import Array, Backend, Device, element_strides
@@ -22,9 +22,9 @@ from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.compose import on_one_device
 from opwright_core.dispatch.registry.kernel_kinds import Registration, Taking
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.generators.generator import Generator, generator_of
 from opwright_core.keys import VIEW, DispatchKey
-from opwright_core.places import caller, frames_of_ours
+from opwright_core.random_state.generator import Generator, generator_of
+from opwright_core.source_locations import caller, frames_of_ours
 from opwright_core.tensors.tensor import Tensor, wrap, wrap_view
 from opwright_core.texts.dispatch_errors import missing
 from opwright_core.user_kernels.copies import CopyOfView, check_memory

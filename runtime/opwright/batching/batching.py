@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from opwright.levels.inside import InsideArray
 from opwright.levels.interpreter import Handler, Interpreter
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, BACKENDS, BATCHED, FRONT_MODE, NONDENSE
@@ -49,7 +49,7 @@ class Batching(Interpreter):
     @classmethod
     def handler_of(cls, operator: Operator) -> Handler:
         """Return what handles an operator's calls by its rule."""
-        from opwright.batching.provider import handler_of
+        from opwright.batching.rule_lookup import handler_of
 
         return handler_of(operator)
 

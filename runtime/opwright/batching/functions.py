@@ -8,7 +8,7 @@ from typing import Any
 from opwright.autograd.function import Function, check_setup_context
 from opwright.batching.batching import Batching
 from opwright.batching.registered import VmapInfo, batched_results, taken
-from opwright.levels.kernels import mapped, values_at
+from opwright.levels.mode_kernels import mapped, values_at
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 

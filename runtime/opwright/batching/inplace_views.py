@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.base.functional_variants import view_of
 from opwright.batching.tables import BatchRule
 from opwright.levels.inside import value_of
+from opwright.variants.functional_variants import view_of
 from opwright_core.state import active_modes, set_modes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from opwright.batching.samples import sample_of
 from opwright.batching.tables import BatchRule
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import shape_of
-from opwright_core.places import frames_of_ours
+from opwright_core.source_locations import frames_of_ours
 
 if TYPE_CHECKING:
     from opwright.batching.batching import Batching

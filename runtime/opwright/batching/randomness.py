@@ -8,7 +8,7 @@ from opwright.batching.loop import unbatched_write
 from opwright.batching.results import batched_results
 from opwright.batching.samples import refuse_as_sample, sample_of
 from opwright.batching.tables import BatchRule
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opwright.batching.batching import Batching, Randomness
 from opwright.batching.tables import BatchRule, VmapRule
 from opwright.levels.inside import InsideArray
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
 

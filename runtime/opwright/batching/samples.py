@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar, get_args
 
 from opwright.batching.batching import Batching, Randomness
-from opwright.ground.wrapping import wraps
+from opwright.lazy_docstrings import wraps
 from opwright.namespaces import aten
 from opwright.pytree import TreeSpec, root_of, tree_flatten, tree_unflatten
 from opwright_core.arrays.devices import as_device, shape_of
-from opwright_core.generators.generator import Generator, generator_of
+from opwright_core.random_state.generator import Generator, generator_of
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["vmap"]

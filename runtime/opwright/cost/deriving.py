@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.base.tags import Tag
 from opwright.cost.model import Cost
 from opwright.cost.tables import Said, functional_of, said_of
 from opwright.cost.written import numbers_of
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.deriving import tensors_in
 from opwright.dimensions.families import Along, Elementwise, Everything, Family, Product, Reducing
+from opwright.tags import Tag
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from opwright.base.functional_variants import functional_variant
+from opwright.variants.functional_variants import functional_variant
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.rule_table import RuleTable
 from opwright_core.texts.package_tables import table_of

@@ -1,7 +1,7 @@
 """Costs as texts: `2 * size(a, 0) * numel(result), transcendentals=numel(result)`, over a call's arguments and results.
 
 The first number is that of operations; by name come `transcendentals`, `read` and `written`. The generator checks the
-texts of schema files, and puts sizes for the names of dimensions there (`opwright_codegen.bindings.costs`).
+texts of schema files, and puts sizes for the names of dimensions there (`opwright_codegen.kernel_choices.costs`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.keys import PRE_DISPATCH
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
@@ -24,7 +24,7 @@ def asking_modes(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
         modes = active_modes()
         if modes is None or not modes.include & PRE_DISPATCH:
             return function(*args, **kwargs)
-        result: Tensor = hooks.handlers().ask_modes(asking, args, kwargs)
+        result: Tensor = late_bound.handlers().ask_modes(asking, args, kwargs)
         return result
 
     return asking
@@ -33,5 +33,5 @@ def asking_modes(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
 def ask_modes(function: Callable[..., Tensor], data: object, **options: Any) -> Tensor:
     """Return what the innermost mode says to a call with these options; those that are None were not given."""
     given = {name: value for name, value in options.items() if value is not None}
-    result: Tensor = hooks.handlers().ask_modes(function, (data,), given)
+    result: Tensor = late_bound.handlers().ask_modes(function, (data,), given)
     return result

@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.creation.asking import ask_modes, asking_modes
 from opwright.creation.factories import requires_grad_of
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
 from opwright_core.arrays.dtypes import (
     CANONICAL,
@@ -75,11 +75,11 @@ def _new_tensor(data: Any, dtype: DType | None, device: object, modes: Modes | N
         return _marked(wrap(_new_array(data, dtype, device)))
     is_fake = modes.include & META
     made = wrap(_new_array(data, dtype, None if is_fake else device))
-    made = hooks.fakes().as_fake_on(made, device) if is_fake else _marked(made)
+    made = late_bound.fakes().as_fake_on(made, device) if is_fake else _marked(made)
     if modes.top is not None:
-        made = hooks.levels().lifted(made)
+        made = late_bound.levels().lifted(made)
     elif modes.include & WATCHED:
-        made = hooks.handlers().lifted(made)
+        made = late_bound.handlers().lifted(made)
     return made
 
 

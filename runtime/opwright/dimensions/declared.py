@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.base.tags import Tag
 from opwright.dimensions import families
 from opwright.inspection.meta_formulas import FORMULAS
+from opwright.tags import Tag
 from opwright_core.dispatch.registry.rule_table import BATCHING
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from opwright.base.functional_variants import Variant, functional_variant
 from opwright.dimensions.declared import Declared, declared_of
 from opwright.dimensions.derivatives import writing_rule
 from opwright.dimensions.families import Kinds, Labels, Shapes, Whole, whole
@@ -16,6 +15,7 @@ from opwright.dimensions.rule import ONE, DimensionRule, Letters
 from opwright.dimensions.windows import Windows
 from opwright.dimensions.written import ByText
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
+from opwright.variants.functional_variants import Variant, functional_variant
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.tensors.tensor import Tensor
 

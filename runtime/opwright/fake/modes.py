@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from opwright.context_managers.blocks import ThreadBlock
 from opwright.errors import FakeKernelError
 from opwright.fake.arrays import META_PLACE, MetaArray, Place, meta_array, place_on, wrap_meta
-from opwright.guards.blocks import ThreadBlock
 from opwright.pytree import tensors_of
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import Device, as_device

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from opwright.base.out_dtypes import check_of
-from opwright.fake.results import fake, place_of
-from opwright.fake.results import fake_like as fake_like
+from opwright.fake.planned_results import fake, place_of
+from opwright.fake.planned_results import fake_like as fake_like
+from opwright.variants.out_dtypes import check_of
 from opwright_core.arrays.dtypes import bool_ as bool_
 from opwright_core.dispatch.call.signature import TensorArgument
 from opwright_core.dispatch.package.kernel_rows import dtype_position

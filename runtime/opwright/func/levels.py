@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from opwright.autograd.function import check_setup_context
 from opwright.autograd.function_outputs import is_returned
 from opwright.autograd.tangents import Level, current_level
-from opwright.guards.blocks import modes_or_none
+from opwright.context_managers.blocks import modes_or_none
 from opwright.levels.inside import CapturedStorage, InsideArray, capture, is_inside, put_inside
 from opwright.levels.interpreter import Handler, Interpreter
-from opwright.levels.kernels import mapped, tensor_positions, values_at
+from opwright.levels.mode_kernels import mapped, tensor_positions, values_at
 from opwright_core.arrays.storage import storage_of
 from opwright_core.keys import (
     ADINPLACEORVIEW,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from opwright.functionalize.memory import FunctionalArray, Layout, Memory, array_of, new_shadow, on_memory
 from opwright.functionalize.views import Step, Strided
 from opwright.levels.interpreter import Handler, Interpreter
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.layouts import is_dense, span, surely_empty
 from opwright_core.arrays.overlap import may_share

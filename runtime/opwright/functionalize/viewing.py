@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from opwright.base.functional_variants import copy_of, scatter_of
 from opwright.errors import FakeKernelError
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Layout, Memory, array_of, on_memory, overlaps_itself
 from opwright.functionalize.views import UNDONE, Step, Strided, Undo, View, scattering, undone_by_strides
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
+from opwright.variants.functional_variants import copy_of, scatter_of
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name, to_real
 from opwright_core.dispatch.call.operator import find_operator
 from opwright_core.errors import DispatchError

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from opwright.base.functional_variants import Variant, functional_variant, view_of
 from opwright.functionalize.interpreter import Functionalization, on_shadows, tensors_in
 from opwright.functionalize.memory import Memory, array_of
 from opwright.functionalize.resizing import resize
@@ -14,8 +13,9 @@ from opwright.functionalize.views import has_strides
 from opwright.functionalize.writes import Writing
 from opwright.inspection.kernel_handles import KernelHandle
 from opwright.levels.interpreter import Handler
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
+from opwright.variants.functional_variants import Variant, functional_variant, view_of
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey

@@ -11,7 +11,7 @@ from opwright.functionalize.interpreter import Functionalization, on_shadows, te
 from opwright.functionalize.memory import Memory, array_of, over_memory_of, overlaps_itself
 from opwright.functionalize.resizing import follow, room_of
 from opwright.functionalize.views import Step, restored
-from opwright.levels.kernels import mapped
+from opwright.levels.mode_kernels import mapped
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.errors import DispatchError

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from opwright.autograd.engine import is_running
+from opwright.context_managers.blocks import ThreadBlock
 from opwright.fx.recording import Recorder
-from opwright.guards.blocks import ThreadBlock
 from opwright.python_dispatch.modes import WATCHER
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import TRACER

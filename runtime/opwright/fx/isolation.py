@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from opwright.context_managers.blocks import Block, modes_or_none
 from opwright.fx.recording import ProxyTorchDispatchMode
-from opwright.guards.blocks import Block, modes_or_none
 from opwright.python_dispatch.modes import ENTERED, WATCHER, Entered, current_modes
 from opwright_core.keys import PYTHON, TRACER
 from opwright_core.state import MODES, active_modes, set_modes

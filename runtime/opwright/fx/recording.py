@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from opwright.base.view_layouts import share_memory
 from opwright.errors import DataDependentOutputError, FakeKernelError
 from opwright.fake.arrays import MetaArray, meta_array, place_on, wrap_meta
 from opwright.fake.context import constant_of
@@ -20,11 +19,12 @@ from opwright.python_dispatch import TorchDispatchMode
 from opwright.pytree import tensors_of
 from opwright.registering.custom_classes import CustomClass, find_custom_class
 from opwright.symbolic.locations import users_line
+from opwright.view_layouts import share_memory
 from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.dispatch.call.operator import Operator
-from opwright_core.generators.generator import Generator
 from opwright_core.inputs.wrapped_numbers import symbols_of
 from opwright_core.keys import PYTHON
+from opwright_core.random_state.generator import Generator
 from opwright_core.tensors.tensor import Tensor, wrap
 
 __all__ = ["ProxyTorchDispatchMode", "Recorder"]

@@ -24,7 +24,7 @@ from opwright.inspection.short_texts import short_text
 from opwright_core.arrays.devices import backend_of
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keysets import KeySet
-from opwright_core.places import shown
+from opwright_core.source_locations import shown
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor
 

@@ -8,9 +8,9 @@ import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.ground.extras import require
-from opwright.guards.fork_locks import ForkLock
+from opwright.context_managers.fork_locks import ForkLock
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
+from opwright.optional_packages import require
 from opwright.registering.custom_classes import declared_classes, is_declared
 from opwright_core.arrays import dtypes
 from opwright_core.errors import RegistrationError
@@ -175,9 +175,9 @@ def cost_formula(name: str, declaration: str, text: str, meta: str) -> str:
     text. `meta`, a signature of `gufunc`, may name dimensions."""
     schema = parse(f"{name}{declaration}")
     with _generator():
-        from opwright_codegen.bindings.costs import cost_text
         from opwright_codegen.declared.parts import Operator
         from opwright_codegen.errors import SchemaError
+        from opwright_codegen.kernel_choices.costs import cost_text
         from opwright_codegen.source import Source, Text
 
         said, known = (Text(each, Source(f"<cost of {name}>", each).whole()) for each in (text, meta))
@@ -192,8 +192,8 @@ def dimensions(name: str, declaration: str, text: str) -> tuple[str, str, Sequen
     operator that returns its results. Raises RegistrationError with the position in the text."""
     schema = parse(f"{name}{declaration}")
     with _generator():
-        from opwright_codegen.bindings.shardings import linear_groups, written_sharding
         from opwright_codegen.errors import SchemaError
+        from opwright_codegen.kernel_choices.shardings import linear_groups, written_sharding
         from opwright_codegen.read.dims import parse_dims
         from opwright_codegen.schema.model import SchemaKind
         from opwright_codegen.source import Source, Text

@@ -14,7 +14,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError
 from opwright_core.keys import RUNTIME_KEYS, DispatchKey
 from opwright_core.keysets import KeySet
-from opwright_core.places import shown
+from opwright_core.source_locations import shown
 from opwright_core.state import with_modes
 from opwright_core.tensors.tensor import Tensor
 

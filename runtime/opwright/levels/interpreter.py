@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opwright.guards.blocks import Block, modes_or_none
+from opwright.context_managers.blocks import Block, modes_or_none
 from opwright.levels.inside import InsideArray, value_of
 from opwright_core.keys import FRONT_MODE
 from opwright_core.state import MODES, NO_MODES, Modes, active_modes, set_modes

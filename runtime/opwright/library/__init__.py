@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from opwright.ground.questions import hooks
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
+from opwright.late_bound import late_bound
 from opwright.library.custom_classes import register_custom_class, unregister_custom_class
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
@@ -228,7 +228,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, __all__)
     if name == "opcheck":
-        return hooks.tools().opcheck
+        return late_bound.tools().opcheck
     from opwright.library import custom_ops
 
     return getattr(custom_ops, name)

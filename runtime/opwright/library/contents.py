@@ -11,7 +11,7 @@ from opwright.registering.removing import Removable, remove_all
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
-from opwright_core.places import Place, place_text
+from opwright_core.source_locations import Place, place_text
 
 __all__ = ["Contents"]
 

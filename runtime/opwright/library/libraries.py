@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from opwright.base.tags import as_tags
 from opwright.inspection import schema as _schema
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
@@ -19,6 +18,7 @@ from opwright.registering.kernels import register, undefine
 from opwright.registering.lost import forget_lost, lost_kernels
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
+from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import (
@@ -34,7 +34,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 from opwright_core.keysets import KeySet
-from opwright_core.places import OURS, Place, caller, shown
+from opwright_core.source_locations import OURS, Place, caller, shown
 
 __all__ = ["Library", "caller", "lasting_library", "scoped_library", "split_name"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.methods import pickling
 from opwright.methods.numpy_functions import call_function
 from opwright.methods.numpy_ufuncs import call_ufunc
@@ -79,7 +79,7 @@ class Exchangeable:
         """Return `opwright.array_api`. Raises ValueError for versions of the standard after that of 2025.12."""
         if api_version not in (None, *_STANDARDS):
             raise ValueError(f"api_version: expected one of {', '.join(_STANDARDS)}, but got {api_version!r}")
-        return hooks.tools().array_namespace()
+        return late_bound.tools().array_namespace()
 
     def to_device(self, device: Device | str, /, *, stream: object = None) -> Tensor:
         """Return the tensor on a device: itself where it is there. Raises ValueError for a stream."""

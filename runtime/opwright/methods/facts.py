@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.arrays.formats import Layout
@@ -63,7 +63,7 @@ class Described:
         """Return the address of the first element; 0 if there is none, and on the meta device."""
         if self.keys & META:
             if not self.is_meta:
-                raise hooks.fakes().no_data(self.array, ".data_ptr()")
+                raise late_bound.fakes().no_data(self.array, ".data_ptr()")
             return 0
         return backend_of(self.array).data_ptr(self.array) if self.numel() else 0
 

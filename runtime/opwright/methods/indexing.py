@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from opwright.creation.construction import parsed
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten, ops
 from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
 from opwright_core.arrays.devices import backend_named, is_array, shape_of
@@ -25,7 +25,7 @@ from opwright_core.arrays.dtypes import FLOATING, bool_, checked_scalar, int64, 
 from opwright_core.arrays.sizes import guard_or_false, is_place, is_symbolic, shown
 from opwright_core.core import fast
 from opwright_core.keys import FRONT_MODE, META, NONDENSE
-from opwright_core.places import frames_of_ours
+from opwright_core.source_locations import frames_of_ours
 from opwright_core.tensors.tensor import Tensor, install_methods, wrap, wrap_view
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ def _as_source(viewed: Any, value: Any) -> Any:
 def _constant(viewed: Any, array: Any) -> Any:
     """Return an array as a tensor; without data, beside a tensor that has none."""
     made = wrap(array)
-    return hooks.fakes().as_fake_beside(made, viewed) if viewed.keys & META else made
+    return late_bound.fakes().as_fake_beside(made, viewed) if viewed.keys & META else made
 
 
 def _without_leading_ones(source: Any, ndim: int) -> Any:

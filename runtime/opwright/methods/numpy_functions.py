@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.methods.numpy_ufuncs import REFUSALS, Unmapped, write_out
 from opwright.methods.numpy_values import Computation
 from opwright_core.tensors.tensor import Tensor
@@ -39,7 +39,7 @@ def call_function(
     if getattr(np, name, None) is function:
         try:
             return write_out(
-                target, hooks.tools().array_namespace().numpy_table.by_operators(name, args, given), is_exact=True
+                target, late_bound.tools().array_namespace().numpy_table.by_operators(name, args, given), is_exact=True
             )
         except Unmapped:
             pass

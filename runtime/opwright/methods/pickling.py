@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from opwright.base.view_layouts import as_strided
 from opwright.creation.construction import with_known_dtype
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
+from opwright.view_layouts import as_strided
 from opwright_core.arrays.devices import backend_named, backend_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
@@ -27,7 +27,7 @@ def reduce_tensor(tensor: Tensor) -> Reduced:
     recorded comes back as a leaf. Raises RuntimeError for a tensor of a transform that is on.
     """
     if type(tensor) is not Tensor:
-        return _instance, (type(tensor), hooks.handlers().attributes_of(tensor), *_reduce_plain(tensor))
+        return _instance, (type(tensor), late_bound.handlers().attributes_of(tensor), *_reduce_plain(tensor))
     given = vars(tensor)
     return (_with_attributes, (given, *_reduce_plain(tensor))) if given else _reduce_plain(tensor)
 
@@ -54,7 +54,7 @@ def _instance(
     cls: type[Tensor], attributes: dict[str, Any], rebuild: Callable[..., Tensor], arguments: tuple[Any, ...]
 ) -> Tensor:
     plain = rebuild(*arguments)
-    made: Tensor = hooks.handlers().instance_like(cls, attributes, plain)
+    made: Tensor = late_bound.handlers().instance_like(cls, attributes, plain)
     return made.requires_grad_() if plain.requires_grad else made
 
 
@@ -84,7 +84,7 @@ def share(tensor: Tensor) -> Tensor:
     second = wrap(tensor.array)
     second.extra = Extra(storage_of(tensor))
     if type(tensor) is not Tensor:
-        handlers = hooks.handlers()
+        handlers = late_bound.handlers()
         second = handlers.instance_like(type(tensor), handlers.attributes_of(tensor), second)
     elif given := vars(tensor):
         vars(second).update(given)

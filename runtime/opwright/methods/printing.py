@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
 from opwright_core.keys import FRONT_MODE, META, TANGENT
@@ -112,7 +112,7 @@ class ComplexNumbers:
 
 def format_tensor(tensor: Tensor) -> str:
     """Return the `repr` of a tensor. Of more than 1,000 elements, each dimension's three first and last are shown."""
-    if tensor.keys & FRONT_MODE and (shown := hooks.levels().text_of(tensor)):
+    if tensor.keys & FRONT_MODE and (shown := late_bound.levels().text_of(tensor)):
         return shown
     if tensor.keys & META:
         return _format_without_data(tensor)
@@ -179,7 +179,7 @@ def _gradient_notes(tensor: Tensor) -> list[str]:
 
 
 def _tangent_note(tensor: Tensor) -> list[str]:
-    tangent = hooks.gradients().current_tangent(tensor)
+    tangent = late_bound.gradients().current_tangent(tensor)
     return [] if tangent is None else [f"tangent={format_tensor(tangent)}"]
 
 

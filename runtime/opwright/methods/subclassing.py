@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opwright.ground.questions import hooks
-from opwright.guards.keys import exclude_keys
+from opwright.context_managers.keys import exclude_keys
+from opwright.late_bound import late_bound
 from opwright_core.arrays.formats import Layout
 from opwright_core.tensors.tensor import Tensor, install_methods
 
@@ -37,7 +37,7 @@ class Subclassable:
     ) -> Any:
         """Call a function without asking classes, and return its tensors as instances of this one; NotImplemented where
         instances of another class that this one does not derive from are among the arguments."""
-        return hooks.handlers().preserved(cls, func, types, args, kwargs)
+        return late_bound.handlers().preserved(cls, func, types, args, kwargs)
 
     @classmethod
     def has_dispatch_handler(cls) -> bool:
@@ -49,7 +49,7 @@ class Subclassable:
     @staticmethod
     def _make_subclass(cls: type[Sub], data: Tensor, require_grad: bool = False) -> Sub:
         """Return an instance of a subclass over the memory of a tensor, without its history."""
-        made: Sub = hooks.handlers().make_subclass(cls, data, require_grad)
+        made: Sub = late_bound.handlers().make_subclass(cls, data, require_grad)
         return made
 
     @staticmethod
@@ -68,10 +68,10 @@ class Subclassable:
 
         Operators on it reach the `__torch_dispatch__` of the class, which must have one: TypeError.
         """
-        made: Sub = hooks.handlers().make_wrapper(cls, size, strides, storage_offset, dtype, device, requires_grad)
+        made: Sub = late_bound.handlers().make_wrapper(cls, size, strides, storage_offset, dtype, device, requires_grad)
         return made
 
     def as_subclass(self: Any, cls: type[Sub]) -> Sub:
         """Return an instance of a subclass over the same memory, at the same position in the graph."""
-        made: Sub = hooks.handlers().same_history(cls, self)
+        made: Sub = late_bound.handlers().same_history(cls, self)
         return made

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.creation.construction import tensor
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, REDUCED
@@ -38,8 +38,8 @@ class Valued:
         keys = with_modes(self.keys)
         if keys & _UNCOMMON:
             if self.keys & FRONT_MODE:
-                return hooks.levels().read(self, ".item()").item()
-            if self.keys & META and (constant := hooks.fakes().constant_of(self)) is not None:
+                return late_bound.levels().read(self, ".item()").item()
+            if self.keys & META and (constant := late_bound.fakes().constant_of(self)) is not None:
                 return constant
             if keys & WATCHED:
                 return aten["_local_scalar_dense.default"](self)
@@ -50,13 +50,13 @@ class Valued:
 
     def tolist(self: Any) -> Any:
         """Return nested lists of Python numbers; a number for a 0-dim tensor."""
-        if self.keys & META and self.numel() == 1 and hooks.fakes().constant_of(self) is not None:
+        if self.keys & META and self.numel() == 1 and late_bound.fakes().constant_of(self) is not None:
             nested = self.item()
             for _ in self.shape:
                 nested = [nested]
             return nested
         if self.keys & FRONT_MODE:
-            return hooks.levels().read(self, ".tolist()").tolist()
+            return late_bound.levels().read(self, ".tolist()").tolist()
         self._check_data(".tolist()")
         value = backend_of(self.array).to_numpy(self.array)
         return _nested(value.astype(np.float32) if value.dtype in REDUCED else value)
@@ -67,7 +67,7 @@ class Valued:
             what = "no values" if count == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
         if self.keys & FRONT_MODE:
-            return bool(hooks.levels().read(self, "bool()"))
+            return bool(late_bound.levels().read(self, "bool()"))
         is_fake = self.keys & META and not with_modes(self.keys) & WATCHED
         return bool(self._read_fake("bool()") if is_fake else self.item())
 
@@ -81,14 +81,14 @@ class Valued:
         return complex(self._only())
 
     def _read_fake(self: Any, what: str) -> Any:
-        constant = hooks.fakes().constant_of(self)
-        return hooks.fakes().read_item(self.array, what) if constant is None else constant
+        constant = late_bound.fakes().constant_of(self)
+        return late_bound.fakes().read_item(self.array, what) if constant is None else constant
 
     def _check_data(self: Any, what: str) -> None:
         if with_modes(self.keys) & WATCHED:
-            hooks.handlers().data_is_read(self, what)
+            late_bound.handlers().data_is_read(self, what)
         if self.keys & META:
-            raise hooks.fakes().no_data(self.array, what)
+            raise late_bound.fakes().no_data(self.array, what)
 
     def _only(self: Any) -> Any:
         if self.numel() != 1:
@@ -120,7 +120,7 @@ class Valued:
     def numpy(self: Any, *, force: bool = False) -> np.ndarray[Any, Any]:
         """Return the data as a NumPy array that shares memory. Raises where it cannot be; `force=True` copies then."""
         if self.keys & FRONT_MODE:
-            value: Tensor = hooks.levels().read(self, ".numpy()")
+            value: Tensor = late_bound.levels().read(self, ".numpy()")
             return value.numpy(force=force)
         self._check_data(".numpy()")
         if not force:

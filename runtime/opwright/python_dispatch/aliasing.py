@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from opwright.guards.keys import exclude_keys
+from opwright.context_managers.keys import exclude_keys
 from opwright_core.arrays.storage import Extra, set_array, storage_of
 from opwright_core.keys import META, PYTHON, VIEW
 from opwright_core.tensors.tensor import Tensor

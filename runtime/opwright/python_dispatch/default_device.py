@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from opwright.guards.blocks import modes_or_none
+from opwright.context_managers.blocks import modes_or_none
 from opwright.python_dispatch.overrides import TorchFunctionMode, entered_modes, set_entered_modes
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.keys import PRE_DISPATCH

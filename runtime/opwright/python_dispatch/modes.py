@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from opwright.guards.blocks import Block, ThreadBlock
+from opwright.context_managers.blocks import Block, ThreadBlock
 from opwright_core.keys import PYTHON
 from opwright_core.state import MODES, Modes, active_modes, set_modes
 

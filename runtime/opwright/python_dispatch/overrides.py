@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
+from opwright.context_managers.blocks import ThreadBlock, modes_or_none
+from opwright.context_managers.keys import exclude_keys
 from opwright.creation.factories import FACTORIES
-from opwright.guards.blocks import ThreadBlock, modes_or_none
-from opwright.guards.keys import exclude_keys
 from opwright_core.keys import PRE_DISPATCH
 from opwright_core.keysets import KeySet
 from opwright_core.names.late_imports import import_late

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.python_dispatch.overrides import ask_of_members, handles_functions
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit
@@ -50,7 +50,7 @@ def make_wrapper(
     requires_grad: bool,
 ) -> Sub:
     """Return an instance without data that looks like a tensor of this size, dtype and device."""
-    fakes = hooks.fakes()
+    fakes = late_bound.fakes()
     handled = _bit(cls)
     if not handled & PYTHON:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__: without data, nothing else can serve it")

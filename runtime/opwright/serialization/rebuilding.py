@@ -20,8 +20,8 @@ from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.arrays.size import Size
 from opwright_core.arrays.storage import Storage
 from opwright_core.arrays.storage import _restore as _storage_as_saved
-from opwright_core.generators.generator import Generator
 from opwright_core.names.late_imports import import_late
+from opwright_core.random_state.generator import Generator
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["CALLS", "NAMES", "UNFILLED", "fill_array", "fill_dtype"]
@@ -248,7 +248,7 @@ NAMES: Final[dict[tuple[str, str], Any]] = {
     ("opwright_core.arrays.formats", "Layout"): Layout, ("opwright_core.arrays.formats", "MemoryFormat"): MemoryFormat,
     ("opwright.torch_names.parameters", "rebuild_parameter"): _parameter,
     ("opwright.torch_names.parameters", "rebuild_parameter_with_state"): _parameter_with_state,
-    ("opwright_core.generators.generator", "_restore"): _generator, ("opwright_core.arrays.size", "Size"): Size,
+    ("opwright_core.random_state.generator", "_restore"): _generator, ("opwright_core.arrays.size", "Size"): Size,
 }  # fmt: skip
 CALLS: Final[dict[Any, Callable[..., Any]]] = {
     **{function: function for function in NAMES.values() if not isinstance(function, type)},

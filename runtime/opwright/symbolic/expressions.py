@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Any
 
-from opwright.ground.extras import require
+from opwright.optional_packages import require
 
 require("sympy")
 

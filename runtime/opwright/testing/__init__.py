@@ -4,8 +4,8 @@ comparison of tensors that says where they differ."""
 from typing import TYPE_CHECKING, Any
 
 from opwright.errors import OpCheckError
-from opwright.ground.extras import require
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
+from opwright.optional_packages import require
 from opwright.testing.closeness import assert_close
 from opwright.testing.creation import make_tensor
 from opwright.testing.sampler import Sample, samples
@@ -26,7 +26,7 @@ __all__ = [
     "samples",
 ]
 
-hooks.tools().load_whole()  # ATen's operators are known to whoever lists operators or draws for one by name
+late_bound.tools().load_whole()  # ATen's operators are known to whoever lists operators or draws for one by name
 
 
 def __getattr__(name: str) -> Any:

@@ -15,9 +15,9 @@ from functools import reduce
 from random import Random
 from typing import Any, Final
 
-from opwright.base.limits import promote_types
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.families import Elementwise
+from opwright.dtype_limits import promote_types
 from opwright.errors import FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
 from opwright.testing.arguments import declared_dtypes, draw

@@ -13,7 +13,7 @@ import numpy as np
 
 import opwright
 from opwright import library
-from opwright_core.generators.generator import Generator, default_generator
+from opwright_core.random_state.generator import Generator, default_generator
 
 __all__ = ["dirichlet_grad", "sample_dirichlet", "standard_gamma"]
 

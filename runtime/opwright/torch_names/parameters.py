@@ -7,7 +7,7 @@ from typing import Any
 
 import opwright
 from opwright import zeros_like
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.linalg import vector_norm
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
@@ -90,13 +90,13 @@ def parse_to(
 
 def is_all_true(self: Tensor) -> Tensor:
     """Return whether all elements hold, of all samples of a batch: it can be read within `vmap`."""
-    found: Tensor = opwright.all(hooks.levels().value_of_no_level(self))
+    found: Tensor = opwright.all(late_bound.levels().value_of_no_level(self))
     return found
 
 
 def is_any_true(self: Tensor) -> Tensor:
     """Return whether an element holds, of all samples of a batch."""
-    found: Tensor = opwright.any(hooks.levels().value_of_no_level(self))
+    found: Tensor = opwright.any(late_bound.levels().value_of_no_level(self))
     return found
 
 

@@ -15,7 +15,7 @@ from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
 from opwright_core.names.missing import did_you_mean
-from opwright_core.places import caller
+from opwright_core.source_locations import caller
 
 __all__ = ["key_of_device", "register_array_kernel", "register_fallback"]
 

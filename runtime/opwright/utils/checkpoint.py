@@ -10,7 +10,7 @@ from typing import Any, Final
 from opwright.autograd import backward, is_grad_enabled, set_grad_enabled
 from opwright.autograd.function import Function
 from opwright.autograd.modes import enable_grad, no_grad
-from opwright.guards.blocks import Block
+from opwright.context_managers.blocks import Block
 from opwright.utils import _pytree as pytree
 from opwright.utils.recomputation import (
     CheckpointError,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from opwright.autograd.saved import saved_tensors_hooks
-from opwright.guards.blocks import Block
+from opwright.context_managers.blocks import Block
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.pytree import tensors_of
 from opwright_core.arrays.storage import storage_of

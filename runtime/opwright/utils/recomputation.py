@@ -23,7 +23,7 @@ from opwright.autograd.modes import enable_grad
 from opwright.autograd.saved import saved_tensors_hooks
 from opwright.creation.construction import tensor
 from opwright_core.arrays.dtypes import dtype_name
-from opwright_core.generators.generator import default_generator, keeping_states
+from opwright_core.random_state.generator import default_generator, keeping_states
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["CheckpointError", "Contexts", "DeterminismCheck", "Surroundings", "call_recomputed"]

@@ -18,7 +18,7 @@ from opwright_core import keys
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape
 from opwright_core.errors import RegistrationError
-from opwright_core.hooks import hooks
+from opwright_core.late_bound import late_bound
 from opwright_core.locks.registry_lock import RegistryLock
 from opwright_core.names.late_imports import import_late
 
@@ -28,7 +28,7 @@ _DEVICE = re.compile(r"([a-z_][a-z0-9_]*)(?::(0|[1-9][0-9]*))?")
 
 class _OfItsBlock:
     """A method of the block that makes a device the default: Python calls that, and no function here, in which a signal
-    could come between the two (Note [Interrupted blocks] of `opwright.guards.blocks`)."""
+    could come between the two (Note [Interrupted blocks] of `opwright.context_managers.blocks`)."""
 
     __slots__ = ("_name",)
 
@@ -36,7 +36,7 @@ class _OfItsBlock:
         self._name = name
 
     def __get__(self, device: Any, owner: type) -> Any:
-        return self if device is None else getattr(hooks.handlers().block_of_device(device), self._name)
+        return self if device is None else getattr(late_bound.handlers().block_of_device(device), self._name)
 
 
 class Device:
@@ -289,7 +289,7 @@ def backend_named(device: object) -> Backend:
     if name == "cuda":
         return _load_cuda()
     if name == "meta":
-        hooks.fakes()  # not before anyone asks: it adds its backend
+        late_bound.fakes()  # not before anyone asks: it adds its backend
         return _by_name[name]
     raise RuntimeError(f"no backend holds data on device {name!r}")
 

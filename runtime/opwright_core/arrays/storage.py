@@ -12,8 +12,8 @@ from opwright_core.arrays.dtypes import bfloat16, uint8
 from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.sizes import guard_or_true
 from opwright_core.core import TensorBase
-from opwright_core.hooks import hooks
 from opwright_core.keys import META, NONDENSE
+from opwright_core.late_bound import late_bound
 
 
 class PlainArrayError(RuntimeError):
@@ -59,7 +59,7 @@ class Storage:
         flat = self.flat()
         backend = backend_of(flat)
         if backend.key == META and self.device.type != "meta":
-            raise hooks.fakes().no_data(flat, ".data_ptr()")
+            raise late_bound.fakes().no_data(flat, ".data_ptr()")
         return backend.data_ptr(flat) if self.nbytes() else 0
 
     def flat(self, dtype: Any = None) -> Array:

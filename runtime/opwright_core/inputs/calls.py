@@ -12,10 +12,10 @@ from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.packets import Packet
 from opwright_core.errors import ArgumentError
-from opwright_core.hooks import hooks
 from opwright_core.inputs.kinds import Kind, kind_of
 from opwright_core.inputs.plain_values import PLAIN_NUMBERS, takes_values, with_tensors
 from opwright_core.inputs.wrapped_numbers import takes_numbers
+from opwright_core.late_bound import late_bound
 from opwright_core.tensors.tensor import Tensor
 from opwright_core.texts.other_libraries import full_name
 
@@ -29,7 +29,7 @@ def call_operator(operator: Operator, args: tuple[Any, ...]) -> Any:
         return operator.call(*with_tensors(operator, args))
     if others.are_recorded():
         given, named = operator.signature.split(args)
-        return hooks.tools().function_of(others.kind, operator)(*given, **named)
+        return late_bound.tools().function_of(others.kind, operator)(*given, **named)
     names = operator.signature.names
     return others.call(operator, [others.taken(operator.name, value, at, names) for at, value in enumerate(args)])
 
@@ -92,7 +92,7 @@ class OtherArrays:
     def call_packet(self, packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any], named: bool) -> Any:
         """Call the overload that the arguments fit. Raises ArgumentError."""
         if self.are_recorded():
-            return hooks.tools().function_of(self.kind, packet)(*args, **kwargs)
+            return late_bound.tools().function_of(self.kind, packet)(*args, **kwargs)
         return self.call(*self.choose(packet, args, kwargs, named))
 
     def choose(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright_core.arrays.devices import Array, is_array
-from opwright_core.hooks import has_library, hooks
+from opwright_core.late_bound import has_library, late_bound
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["Kind", "kind_of", "pytorch_taker"]
@@ -69,7 +69,7 @@ def kind_of(value: Any) -> Kind | None:
 
 def pytorch_taker() -> Callable[[Any], Array]:
     """Return the function that takes a tensor of a PyTorch without DLPack's API in C. The compiled core asks for it."""
-    return hooks.tools().pytorch_taker()
+    return late_bound.tools().pytorch_taker()
 
 
 def _found(kind: type) -> Kind | None:
@@ -78,9 +78,9 @@ def _found(kind: type) -> Kind | None:
         name = base.__name__.rpartition(".")[2]  # JAX's is called `jaxlib._jax.Array`
         home = _HOMES.get(f"{library}.{name}")
         if home is not None:
-            return hooks.tools().kind_of_arrays(home) if has_library() else None
+            return late_bound.tools().kind_of_arrays(home) if has_library() else None
         if f"{library}." in _LAZY:
             return None
     if hasattr(kind, "__dlpack__") or hasattr(kind, "__array__"):
-        return hooks.tools().kind_of_protocols(kind) if has_library() else None
+        return late_bound.tools().kind_of_protocols(kind) if has_library() else None
     return None

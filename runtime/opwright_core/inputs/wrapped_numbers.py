@@ -16,8 +16,8 @@ from opwright_core.arrays.promotion import result_type
 from opwright_core.arrays.sizes import SymbolicBool, SymbolicFloat, SymbolicInt, is_number, is_symbolic
 from opwright_core.dispatch.call.conversion import converter
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.hooks import hooks
 from opwright_core.keys import META
+from opwright_core.late_bound import late_bound
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 
@@ -52,7 +52,7 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
     tensors = [value for position, value in operands.items() if position not in numbers]
     is_plain = any(not isinstance(value, Tensor) for value in tensors)
     modes = active_modes()
-    inside = tensors if modes is None or modes.top is None else map(hooks.levels().value_of_no_level, tensors)
+    inside = tensors if modes is None or modes.top is None else map(late_bound.levels().value_of_no_level, tensors)
     fakes = [] if is_plain else [tensor for tensor in inside if tensor.keys & META]
     has_data = is_plain or not (fakes or (modes is not None and modes.include & META))
     arrays = _arrays_of(numbers, tensors, _VALUES if has_data else _STAND_INS)
@@ -61,14 +61,14 @@ def wrap_numbers(operator: Operator, args: list[Any]) -> None:
             args[position] = array
         else:
             made = wrap(array)
-            args[position] = made if has_data else hooks.fakes().fake_number(made, numbers[position], fakes)
+            args[position] = made if has_data else late_bound.fakes().fake_number(made, numbers[position], fakes)
 
 
 def symbols_of(operator: Operator, args: Sequence[Any]) -> Mapping[int, Any]:
     """Return the symbolic numbers that fakes among the operands stand for, by position, if the operator makes the same
     tensors of them again."""
     operands = {position: args[position] for position in _operands(operator)}
-    fakes = hooks.fakes()
+    fakes = late_bound.fakes()
     known = {position: fakes.number_of(value) for position, value in operands.items()}
     numbers = {position: value for position, value in known.items() if is_symbolic(value)}
     if not numbers or not all(takes_numbers(operator, position) for position in numbers):

@@ -16,7 +16,7 @@ from opwright_core.arrays.storage import new_array
 from opwright_core.core import fast
 from opwright_core.errors import DispatchError, LibraryMissingError
 from opwright_core.native_kernels.function_kernels import FunctionKernel, WritingKernel
-from opwright_core.native_kernels.whole_files import check_whole
+from opwright_core.native_kernels.truncated_files import check_whole
 from opwright_core.plans.plan import Plan
 
 __all__ = ["SUFFIX", "KernelLibrary", "NativeKernel", "NativeLibrary", "NativeLoop", "NativeWriter"]

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright_core.hooks import has_library, hooks
+from opwright_core.late_bound import has_library, late_bound
 from opwright_core.names.late_imports import import_late
 from opwright_core.names.missing import missing_attribute
 from opwright_core.names.packages import PackageOfFunctions
@@ -41,7 +41,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         found = getattr(import_late(_HOMES[name]), name)
     elif name in _families():
-        found = getattr(hooks.tools().rules(), name)
+        found = getattr(late_bound.tools().rules(), name)
     else:
         hint = "" if has_library() else ": rules of ATen's families need the library, pip install opwright"
         raise missing_attribute(f"module {__name__!r} has no attribute {name!r}", name, [*__all__, *_families()], hint)
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> Any:
 
 def _families() -> Sequence[str]:
     """Return the names of the rules that the library has."""
-    names: Sequence[str] = hooks.tools().rules().__all__ if has_library() else ()
+    names: Sequence[str] = late_bound.tools().rules().__all__ if has_library() else ()
     return names
 
 

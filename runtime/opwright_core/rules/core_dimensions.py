@@ -1,7 +1,7 @@
 """Signatures of core dimensions, `"(m,k),(k,n)->(m,n)"`: NumPy's, with the sizes of results as formulas.
 
 NEP 20 says what `3`, `n?` and `n|1` mean: https://numpy.org/neps/nep-0020-gufunc-signature-enhancement.html.
-`opwright_codegen.bindings.core_dimensions` reads the same language, for errors with a position.
+`opwright_codegen.kernel_choices.core_dimensions` reads the same language, for errors with a position.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The base of Tensor, and what stands for its methods until they are installed.
 
-Packages above and ATen install them, when `opwright.whole` is loaded; a package of a few operators works without. Who
-asks a tensor for a method before has all loaded. `methods.pyi` says the methods to type checkers.
+Packages above and ATen install them, when `opwright.aten_setup` is loaded; a package of a few operators works without
+it. A call of a method before that loads all. `methods.pyi` declares the methods for type checkers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from typing import Any, Final
 
 from opwright_core.core import TensorBase
-from opwright_core.hooks import hooks
+from opwright_core.late_bound import late_bound
 from opwright_core.names.late_imports import import_late
 
 __all__ = ["NotInstalled", "TensorMethods", "expect_methods", "methods_of", "methods_of_packages"]
@@ -55,12 +55,12 @@ class NotInstalled:
         self._name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        hooks.tools().load_whole()
+        late_bound.tools().load_whole()
         return getattr(owner if instance is None else instance, self._name)
 
 
 def _find(self: Any, name: str) -> Any:
-    hooks.tools().load_whole()  # it takes this function away
+    late_bound.tools().load_whole()  # it takes this function away
     return getattr(self, name)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import BACKENDS, DispatchKey
-from opwright_core.places import shown
+from opwright_core.source_locations import shown
 from opwright_core.texts.package_tables import table_of
 from opwright_core.texts.result_texts import result_text
 

@@ -24,7 +24,7 @@ from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.dispatch.registry.kernel_kinds import Composite, Lazy, Registration, Shim
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import ContractError
-from opwright_core.places import OURS
+from opwright_core.source_locations import OURS
 from opwright_core.texts.row_texts import is_expression, row_text
 
 __all__ = ["name_kernel", "name_row", "wrong_result"]

@@ -12,8 +12,8 @@ import numpy as np
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_tensor_like
 from opwright_core.dispatch.package.declarations import split_types
-from opwright_core.places import OURS
 from opwright_core.plans.kernel_errors import shown, wrong_result
+from opwright_core.source_locations import OURS
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from opwright.creation.construction import as_tensor
 from opwright.fake.arrays import MetaArray
 from opwright.testing import layouts, sampler
 from opwright_core.arrays.devices import is_array
-from opwright_core.generators.generator import generator_of, keeping_states
+from opwright_core.random_state.generator import generator_of, keeping_states
 from opwright_core.tensors.tensor import Tensor
 
 if TYPE_CHECKING:

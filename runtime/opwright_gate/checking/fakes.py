@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from opwright.autograd import no_grad
-from opwright.base.tags import Tag
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
 from opwright.symbolic import ShapeEnv
+from opwright.tags import Tag
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError, DispatchError
 from opwright_core.keys import DispatchKey

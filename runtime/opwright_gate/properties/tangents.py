@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.autograd import enable_grad, grad, no_grad
-from opwright.base.tags import Tag
 from opwright.func import jvp
+from opwright.tags import Tag
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
 from opwright_gate import checking

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.amp import autocast
-from opwright.batching.provider import kind_of_rule
+from opwright.batching.rule_lookup import kind_of_rule
 from opwright.batching.tables import REGISTERED
 from opwright.func import vmap
 from opwright_core.arrays.dtypes import bfloat16, float16, float32

@@ -10,7 +10,7 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_fast_path
-from opwright.guards.keys import below_adinplaceorview
+from opwright.context_managers.keys import below_adinplaceorview
 from opwright_core import rules
 from opwright_core.arrays.devices import Device, as_device, backend_of
 from opwright_core.arrays.dtypes import COMPLEX, INTEGRAL, as_dtype, bool_

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright_core.arrays.dtypes import float32, float64
-from opwright_core.generators.generator import Generator, source_for
+from opwright_core.random_state.generator import Generator, source_for
 from opwright_kernels.drawing.random import host, placed
 from opwright_kernels.special_functions.approximation import blockwise
 

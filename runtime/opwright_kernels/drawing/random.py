@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from opwright_core.arrays.dtypes import COMPLEX, float32, float64, int64, to_real
-from opwright_core.generators.generator import Generator, source_for
+from opwright_core.random_state.generator import Generator, source_for
 from opwright_kernels.moving.copying import new_or
 from opwright_kernels.rules.random import largest_integer
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from opwright_core.arrays.dtypes import CANONICAL, FLOATING, wrapped_scalar
 from opwright_core.core import compiled
-from opwright_core.generators.generator import Generator, source_for
+from opwright_core.random_state.generator import Generator, source_for
 from opwright_kernels.special_functions.approximation import filled_in_blocks
 
 Array = Any

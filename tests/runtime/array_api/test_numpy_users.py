@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.base.numpy_names import HERE
+from opwright.numpy_names import HERE
 
 
 def matrix() -> Any:

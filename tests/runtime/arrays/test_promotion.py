@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opwright.base import limits
+from opwright.variants import dtype_limits
 from opwright_core.arrays import dtypes, promotion
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")
@@ -47,8 +47,8 @@ def test_promote_types_and_can_cast(first: str) -> None:
         expected = answer(torch.promote_types, *theirs)
         if "uint16, uint32, uint64 types is not supported" in expected:
             expected = numpys_answer(first, second)
-        assert answer(limits.promote_types, *ours) == expected, ours
-        assert answer(limits.can_cast, *ours) == answer(torch.can_cast, *theirs), ours
+        assert answer(dtype_limits.promote_types, *ours) == expected, ours
+        assert answer(dtype_limits.can_cast, *ours) == answer(torch.can_cast, *theirs), ours
 
 
 # NumPy has none: parts of 16 bits widen to complex64. (PyTorch has the second one since 2.15.)

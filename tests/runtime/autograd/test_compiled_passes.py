@@ -19,7 +19,7 @@ import seeds
 import opwright
 import opwright_aten.autograd
 from opwright.autograd import compiled
-from opwright.autograd.formulas import gradients_for
+from opwright.autograd.node_formulas import gradients_for
 from opwright.autograd.nodes import Recorded
 from opwright.library import Library
 from opwright_core.core import fast

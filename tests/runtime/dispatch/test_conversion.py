@@ -14,8 +14,8 @@ from opwright.symbolic import ShapeEnv, sym_float
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import Layout, MemoryFormat
 from opwright_core.dispatch.call.conversion import Mismatch, converter, is_int_list
-from opwright_core.generators.generator import Generator
 from opwright_core.keys import GRAD
+from opwright_core.random_state.generator import Generator
 from opwright_core.tensors.tensor import wrap
 
 GENERATOR = Generator()

@@ -12,8 +12,8 @@ import pytest
 from conftest import Maker
 
 from opwright import dispatch
+from opwright.context_managers.keys import below_autograd, exclude_keys, include_keys
 from opwright.fake import FakeTensorMode
-from opwright.guards.keys import below_autograd, exclude_keys, include_keys
 from opwright.registering.kernels import register
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor, wrap

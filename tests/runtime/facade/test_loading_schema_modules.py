@@ -22,7 +22,8 @@ def loaded():
 def told(program: str) -> Any:
     """What a fresh process prints last, as JSON."""
     head = (
-        f"import json, sys, threading, time, resource\n{LOADED}\nbegin = time.perf_counter()\nimport opwright.whole\n"
+        f"import json, sys, threading, time, resource\n{LOADED}\nbegin = time.perf_counter()\n"
+        "import opwright.aten_setup\n"
     )
     run = subprocess.run([sys.executable, "-c", head + program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -9,8 +9,8 @@ import pytest
 
 import opwright
 from opwright_core.arrays.dtypes import as_dtype
-from opwright_core.generators import generator
-from opwright_core.generators.generator import _STATE, Generator
+from opwright_core.random_state import generator
+from opwright_core.random_state.generator import _STATE, Generator
 
 
 def test_seeds() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import opwright
 from opwright_core.arrays.dtypes import float32, float64
-from opwright_core.generators.generator import Generator
-from opwright_core.generators.twister import random_order
+from opwright_core.random_state.generator import Generator
+from opwright_core.random_state.twister import random_order
 
 MANY = 3 << 20  # more than a slice
 # What is drawn in parts has to be an even number of words.

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from opwright.guards.fork_locks import ForkLock
+from opwright.context_managers.fork_locks import ForkLock
 
 
 def main(forks: int) -> None:

@@ -39,7 +39,7 @@ import opwright.utils.originals
 import opwright_core
 import opwright_gate
 import opwright_gate.checking.schema_mode
-from opwright.guards.blocks import put_back
+from opwright.context_managers.blocks import put_back
 from opwright.library import custom_op
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.state import MODES, active_modes

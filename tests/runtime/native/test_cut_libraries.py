@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opwright_core.native_kernels.libraries import SUFFIX, NativeLibrary
-from opwright_core.native_kernels.whole_files import check_whole
+from opwright_core.native_kernels.truncated_files import check_whole
 
 pytestmark = pytest.mark.once
 PROJECT = Path(__file__).parents[2] / "compat" / "project"

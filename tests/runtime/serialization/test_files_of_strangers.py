@@ -21,7 +21,7 @@ import opwright
 from opwright.methods import pickling
 from opwright.torch_names import parameters
 from opwright_core.arrays import storage
-from opwright_core.generators import generator
+from opwright_core.random_state import generator
 
 ONE = np.ones(1, np.float32)
 FLOAT = ONE.dtype

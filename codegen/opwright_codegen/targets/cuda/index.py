@@ -10,8 +10,8 @@ from opwright_codegen.targets.cuda.loops import index_lines
 from opwright_codegen.targets.cuda.shims import module
 from opwright_codegen.targets.cuda.sources import source_name
 from opwright_codegen.targets.native.c import FOLDER
-from opwright_codegen.targets.native.elsewhere import ElsewhereLine
 from opwright_codegen.targets.native.facts import ShapeOf
+from opwright_codegen.targets.native.foreign_kernels import ElsewhereLine
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.views.imports import import_lines
 from opwright_codegen.views.layout import bracketed, quoted

@@ -1,6 +1,6 @@
 """The formulas of nodes as text, for the compiled core: those that are arithmetic and calls over what a node keeps.
 
-`apply` of a node says the same in Python. `opwright.autograd.formulas` reads them.
+`apply` of a node says the same in Python. `opwright.autograd.node_formulas` reads them.
 """
 
 from __future__ import annotations

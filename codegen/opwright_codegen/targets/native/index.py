@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opwright_codegen.targets.native.c import FOLDER, CKernel
 from opwright_codegen.targets.native.digest import digest
-from opwright_codegen.targets.native.elsewhere import ElsewhereLine
+from opwright_codegen.targets.native.foreign_kernels import ElsewhereLine
 from opwright_codegen.targets.native.loops import LoopKernel
 from opwright_codegen.targets.native.shims import module
 from opwright_codegen.views.imports import import_lines

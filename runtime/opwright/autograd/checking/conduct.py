@@ -12,7 +12,7 @@ from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
 from opwright.errors import GradcheckError
-from opwright.ground.questions import hooks
+from opwright.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 
@@ -124,7 +124,7 @@ def check_batched_forward(problem: Problem) -> None:
                 ]
 
         single = [outputs(each) for each in samples]
-        together = hooks.transforms().vmap(outputs)(aten["stack.default"](samples))
+        together = late_bound.transforms().vmap(outputs)(aten["stack.default"](samples))
         for position, found in enumerate(together):
             expected = np.stack([numbers_of(each[position]) for each in single])
             if found.shape != expected.shape or not np.allclose(numbers_of(found), expected, equal_nan=True):

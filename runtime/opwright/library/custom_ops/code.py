@@ -11,7 +11,7 @@ from typing import Any, Final
 from numpy import ndarray
 
 from opwright.autograd.nodes import next_sequence
-from opwright.guards.blocks import reset_modes
+from opwright.context_managers.blocks import reset_modes
 from opwright.inspection import schema as _schema
 from opwright.library.custom_ops.recording import finish, keep, new_node, refuse_keyword
 from opwright.library.custom_ops.results import result_checker
@@ -25,8 +25,8 @@ from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.call.plain_arrays import call_with_arrays, check_with_arrays
 from opwright_core.dispatch.compiled import signature_keys
 from opwright_core.dispatch.registry.kernel_kinds import Lazy, Shim
-from opwright_core.generators.generator import Generator
 from opwright_core.keys import AUTOGRAD, GRAD, VIEW
+from opwright_core.random_state.generator import Generator
 from opwright_core.state import Modes, active_modes, set_modes
 from opwright_core.tensors.tensor import Tensor, wrap
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, ParamSpec, TypeVar
 
 from opwright.amp.settings import available_device
 from opwright.autograd.fallbacks import autograd_not_implemented_fallback, inplace_or_view_fallback
-from opwright.base.tags import Tag
 from opwright.batching.tables import REGISTERED
 from opwright.inspection.meta_formulas import FORMULAS, MetaFormula
 from opwright.library.custom_ops.code import FunctionKernel
@@ -28,6 +27,7 @@ from opwright.library.schema_inference import InferredSchema
 from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import undefine
 from opwright.registering.rules import put_rule
+from opwright.tags import Tag
 from opwright_core.arrays.dtypes import DType, as_dtype
 from opwright_core.core import Caller
 from opwright_core.dispatch.call.operator import Operator
@@ -35,7 +35,7 @@ from opwright_core.dispatch.registry.kernel_kinds import Shim, UserKernel, Wrapp
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import RegistrationError
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
+from opwright_core.source_locations import caller
 from opwright_core.user_kernels.returns import place_of
 
 __all__ = ["CustomOpDef", "DeviceTypes", "find_definition"]

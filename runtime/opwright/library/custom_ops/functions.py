@@ -26,7 +26,7 @@ from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.kernel_kinds import Shim, Wrapper
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import DispatchKey
-from opwright_core.places import caller
+from opwright_core.source_locations import caller
 from opwright_core.user_kernels.returns import place_of
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 
 from opwright.cost.tables import Said
 from opwright.fake.arrays import Place, place_on
-from opwright.fake.results import fake, new_fake, place_of
+from opwright.fake.planned_results import fake, new_fake, place_of
 from opwright.inspection import schema as _schema
 from opwright.inspection.meta_formulas import MetaFormula, RuleCall
 from opwright.pytree import tensors_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opwright.elsewhere.triton_memory import TritonMemory
 from opwright.fake.modes import is_fake
+from opwright.foreign_kernels.triton_memory import TritonMemory
 from opwright.library.custom_ops.decorator import custom_op
 from opwright.library.custom_ops.definition import CustomOpDef
 from opwright_core.arrays.dtypes import dtype_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from opwright.amp.casts import cast_each
 from opwright.amp.settings import is_autocast_enabled
-from opwright.guards.keys import exclude_keys
+from opwright.context_managers.keys import exclude_keys
 from opwright.pytree import tensors_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.dispatch.call.operator import Operator

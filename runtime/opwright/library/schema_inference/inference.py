@@ -8,10 +8,9 @@ from dataclasses import dataclass, is_dataclass
 from types import NoneType
 from typing import Any
 
-from opwright.base.tags import as_tags
 from opwright.errors import SchemaInferenceError
+from opwright.library.schema_inference.error_positions import inference_error
 from opwright.library.schema_inference.parameters import NOTHING, Parameter, read_parameters
-from opwright.library.schema_inference.places import inference_error
 from opwright.library.schema_inference.tagged import Argument, tagged_returns
 from opwright.library.schema_inference.types_of_annotations import (
     PARAMETERS,
@@ -23,6 +22,7 @@ from opwright.library.schema_inference.types_of_annotations import (
     tuple_items,
     written_default,
 )
+from opwright.tags import as_tags
 
 __all__ = ["InferredSchema", "annotated_arrays", "infer", "infer_schema"]
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import opwright.types
 from opwright.errors import SchemaInferenceError
-from opwright.library.schema_inference.places import inference_error
+from opwright.library.schema_inference.error_positions import inference_error
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.dtypes import DType
 from opwright_core.tensors.tensor import Tensor

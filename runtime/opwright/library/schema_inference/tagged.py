@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from opwright.base.tags import Tag
-from opwright.library.schema_inference.places import inference_error
+from opwright.library.schema_inference.error_positions import inference_error
+from opwright.tags import Tag
 
 __all__ = ["Argument", "tagged_returns"]
 

@@ -17,7 +17,7 @@ from opwright.types import Number
 from opwright_core.arrays.devices import Device, find_backend
 from opwright_core.arrays.dtypes import as_dtype, dtype_name
 from opwright_core.arrays.formats import Layout, MemoryFormat
-from opwright_core.generators.generator import Generator
+from opwright_core.random_state.generator import Generator
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

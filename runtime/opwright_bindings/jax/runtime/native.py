@@ -22,7 +22,7 @@ from opwright_bindings.jax.runtime.gradients import Gradients
 from opwright_bindings.jax.runtime.programs import Batch, Call, Form, Program, Slot, Tangents, Transposed
 from opwright_bindings.jax.runtime.recorded import recorded_call
 from opwright_core.native_kernels.arguments import NativeArgument
-from opwright_core.native_kernels.whole_files import check_whole
+from opwright_core.native_kernels.truncated_files import check_whole
 
 __all__ = ["Kernel", "Library", "Loop", "is_native", "native_call", "offer"]
 

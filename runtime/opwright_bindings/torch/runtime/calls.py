@@ -15,14 +15,14 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from opwright.base.variants import write_out
-from opwright.base.view_layouts import become_view
 from opwright.fake.arrays import MetaArray, meta_array, wrap_meta
 from opwright.fake.modes import new_place
+from opwright.variants.writing import write_out
+from opwright.view_layouts import become_view
 from opwright_bindings.torch.runtime.values import our_dtype, our_tensor, torch_dtype, torch_tensor
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device
-from opwright_core.generators.generator import Generator
+from opwright_core.random_state.generator import Generator
 from opwright_core.tensors.tensor import Tensor, wrap_view
 
 __all__ = ["function_of", "has_known_layout", "in_own_memory", "overload_named", "theirs_of"]

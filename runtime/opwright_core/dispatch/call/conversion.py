@@ -268,7 +268,7 @@ def _member_of(kind: type[Layout] | type[MemoryFormat]) -> Convert:
 
 
 def _to_generator(value: Any) -> Any:
-    if isinstance(value, import_late("opwright_core.generators.generator").Generator):
+    if isinstance(value, import_late("opwright_core.random_state.generator").Generator):
         return value
     raise Mismatch
 

@@ -20,11 +20,11 @@ from opwright_core.dispatch.package.declarations import Argument, Declaration, r
 from opwright_core.dispatch.registry.entries import Entries
 from opwright_core.dispatch.registry.tables import registry, why_lost
 from opwright_core.errors import DispatchError
-from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import ARRAYS
+from opwright_core.late_bound import has_library, late_bound
 from opwright_core.names.late_imports import explained, import_late
 from opwright_core.names.missing import did_you_mean
-from opwright_core.places import Where
+from opwright_core.source_locations import Where
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor
 
@@ -104,7 +104,7 @@ class Operator(Entries):
 
     def __getattr__(self, name: str) -> Any:
         if name not in _DECLARED or self.is_declared or self.home is None:
-            if not name.startswith("__") and has_library() and name in hooks.tools().add_facts():
+            if not name.startswith("__") and has_library() and name in late_bound.tools().add_facts():
                 return object.__getattribute__(self, name)  # the library has added it
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.load()
@@ -299,7 +299,7 @@ def find_operator(name: str) -> Operator:
     from opwright_core import plugins
 
     if has_library():
-        hooks.tools().load_whole()
+        late_bound.tools().load_whole()
     plugins.load()
     found = registry.operators.get(name)
     if found is None:

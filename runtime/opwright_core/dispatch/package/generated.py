@@ -18,7 +18,7 @@ from opwright_core.dispatch.package.stub_rows import function_row, stub_row
 from opwright_core.dispatch.registry.tables import registry, show_operators
 from opwright_core.errors import RegistrationError
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import PlacesOf, place_text, shown
+from opwright_core.source_locations import PlacesOf, place_text, shown
 
 __all__ = ["Declarations", "Overloaded", "function_of", "result_class", "stub_of"]
 

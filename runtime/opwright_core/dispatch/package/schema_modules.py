@@ -26,7 +26,7 @@ from opwright_core.errors import RegistrationError
 from opwright_core.locks.forks import wait_for_imports_of
 from opwright_core.locks.imports import keep_whole
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import PlacesOf, place_text, shown
+from opwright_core.source_locations import PlacesOf, place_text, shown
 
 __all__ = ["SchemaModule", "functions_of", "install"]
 

@@ -61,7 +61,7 @@ _DIMENSIONS: Final = frozenset(
 def _exact(text: str) -> type:
     """Return the type of Python that a declared one is, exactly."""
     if text == "Generator":  # (whose module few packages need)
-        found: type = import_late("opwright_core.generators.generator").Generator
+        found: type = import_late("opwright_core.random_state.generator").Generator
         return found
     return _EXACT.get(text, _NEVER)
 

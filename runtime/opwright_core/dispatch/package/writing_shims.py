@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright_core.dispatch.package.kernel_rows import Row, RowCall, bound_kernel, dtype_position
 from opwright_core.dispatch.package.row_shims import caster, name_error
-from opwright_core.hooks import has_library, hooks
+from opwright_core.late_bound import has_library, late_bound
 from opwright_core.plans.plan_cache import PlanCache
 from opwright_core.plans.plan_keys import KEY
 from opwright_core.plans.writing import Plan
@@ -67,7 +67,7 @@ def _check_of(row: Row) -> Callable[[Any, Any], None] | None:
     """Return what refuses dtypes of `out=`, None where results are cast to them."""
     if row.is_inplace or not row.name.startswith("aten::") or not has_library():
         return None
-    return hooks.tools().check_of_out(row.name)
+    return late_bound.tools().check_of_out(row.name)
 
 
 def _writes_one(row: Row) -> Function:

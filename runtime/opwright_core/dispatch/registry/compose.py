@@ -29,7 +29,6 @@ from opwright_core.dispatch.registry.kernel_kinds import (
 )  # fmt: skip
 from opwright_core.dispatch.registry.precedence import AMBIGUOUS, Entry
 from opwright_core.dispatch.registry.tables import registry
-from opwright_core.hooks import hooks
 from opwright_core.keys import (
     ADINPLACEORVIEW,
     ANOMALY,
@@ -54,6 +53,7 @@ from opwright_core.keys import (
     VIEW,
     DispatchKey,
 )  # fmt: skip
+from opwright_core.late_bound import late_bound
 from opwright_core.names.late_imports import import_late
 from opwright_core.state import Modes, active_modes, set_modes
 
@@ -88,9 +88,9 @@ def compose(operator: Operator, keys: int) -> Function:
     registry.check_held()
     kernel = _chain(operator, _start(keys))
     if keys & INFERENCE and not any(alias is not None for alias in operator.signature.aliases):
-        return hooks.gradients().making(kernel)
+        return late_bound.gradients().making(kernel)
     if keys & BACKENDS and not keys & ADINPLACEORVIEW and operator.signature.written:
-        return hooks.gradients().checking(kernel, operator.signature.written)
+        return late_bound.gradients().checking(kernel, operator.signature.written)
     return kernel
 
 
@@ -103,7 +103,7 @@ def _chain(operator: Operator, keys: int, is_wrapped: bool = False) -> Function:
         if _has_several_backends(keys):
             return on_one_device(operator, functools.partial(_raise, _errors().missing(operator, key, keys)))
         if key is DispatchKey.Meta and operator.signature.written and not operator.signature.returns:
-            return hooks.gradients().differentiating(operator, _writes_alone) if keys & TANGENT else _writes_alone
+            return late_bound.gradients().differentiating(operator, _writes_alone) if keys & TANGENT else _writes_alone
         raise _errors().ambiguous(operator) if entry.rule == AMBIGUOUS else _errors().missing(operator, key, keys)
     kernel = compose_registration(operator, key, registration, keys, is_wrapped)
     return kernel if registry.watch is None else registry.watch(operator, key, entry, kernel)
@@ -119,7 +119,7 @@ def compose_registration(
     registry.check_held()
     if keys & TANGENT and operator.signature.tensors and not _sees_tangents(key, registration):
         below = compose_registration(operator, key, registration, keys & ~TANGENT, is_wrapped)
-        return hooks.gradients().differentiating(operator, below)
+        return late_bound.gradients().differentiating(operator, below)
     kernel = registration.kernel
     if isinstance(kernel, Lazy | LazyWrapper):
         assert kernel.loaded is not None  # find_unloaded came first
@@ -166,16 +166,16 @@ def _calling(
 ) -> Function:
     """Return a kernel that may call operators."""
     if key is DispatchKey.Meta and keys & BACKENDS & ~META:
-        return hooks.fakes().mixed(operator)
+        return late_bound.fakes().mixed(operator)
     match kernel:
         case Composite(function, is_trusted):
             checked = function if is_trusted else _adapters().adapt_composite(operator, function)
-            return hooks.fakes().in_mode(checked) if keys & META else checked
+            return late_bound.fakes().in_mode(checked) if keys & META else checked
         case UserKernel(function, with_keyset):
             if with_keyset:
                 function = functools.partial(function, _adapters().KeySet(operator.without_fallthrough(keys)))
             adapted = _adapters().adapt_user_kernel(operator, function)
-            return hooks.fakes().check_fake_kernel(operator, adapted) if key is DispatchKey.Meta else adapted
+            return late_bound.fakes().check_fake_kernel(operator, adapted) if key is DispatchKey.Meta else adapted
         case ArrayKernel(function):
             adapted = _adapters().adapt_array_kernel(operator, function)
             is_mixed = _has_several_backends(keys) and key.bit & _REGISTERED
@@ -208,8 +208,8 @@ def _wrapped(operator: Operator, key: DispatchKey, keys: int, wrapper: Wrapper) 
     if not key.bit & AUTOGRAD:
         return made
     if wrapper.is_generated and keys & VIEW:
-        made = hooks.gradients().regenerating(made, below, operator.signature)
-    return hooks.gradients().noting(made) if keys & ANOMALY else made
+        made = late_bound.gradients().regenerating(made, below, operator.signature)
+    return late_bound.gradients().noting(made) if keys & ANOMALY else made
 
 
 def _first(operator: Operator, keys: int) -> tuple[DispatchKey, Entry, int]:

@@ -10,7 +10,7 @@ from opwright_core.dispatch.registry.fallbacks import COUNTING
 from opwright_core.dispatch.registry.kernel_kinds import BackendSelect, Key, Registration
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.keys import BACKENDS, PYTHON_DISPATCHER, RUNTIME, RUNTIME_KEYS, DispatchKey
-from opwright_core.places import Where, place_text
+from opwright_core.source_locations import Where, place_text
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.registry.precedence import Entry

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from opwright_core.dispatch.registry.kernel_kinds import Boxed, Fallthrough, Kernel, Registration, Taking, Wrapper
-from opwright_core.hooks import has_library, hooks
 from opwright_core.keys import DispatchKey
+from opwright_core.late_bound import has_library, late_bound
 
 __all__ = ["COUNTING", "INPLACE_OR_VIEW", "default_fallbacks"]
 
@@ -23,8 +23,8 @@ def default_fallbacks() -> dict[DispatchKey, list[Registration]]:
     found |= dict.fromkeys(autograd, _wrapper(_warns))
     found[DispatchKey.Python] = found[DispatchKey.PreDispatch] = Boxed(_call_handlers)
     found[DispatchKey.Tracer] = Boxed(_record)
-    found[DispatchKey.FrontMode] = Taking(lambda operator: hooks.levels().front_of(operator))
-    found[DispatchKey.BackMode] = Taking(lambda operator: hooks.levels().back_of(operator))
+    found[DispatchKey.FrontMode] = Taking(lambda operator: late_bound.levels().front_of(operator))
+    found[DispatchKey.BackMode] = Taking(lambda operator: late_bound.levels().back_of(operator))
     return {key: [_by_default(key, kernel)] for key, kernel in found.items()}
 
 
@@ -39,26 +39,26 @@ def _wrapper(make: Callable[[Any, Function], Function]) -> Wrapper:
 
 
 def _warns(operator: Any, below: Function) -> Function:
-    return hooks.gradients().warn_in_backward(operator, below) if has_library() else below
+    return late_bound.gradients().warn_in_backward(operator, below) if has_library() else below
 
 
 def _counts(operator: Any, below: Function) -> Function:
     is_left = operator.stub is not None or not has_library()
-    return below if is_left else hooks.gradients().count_writes(operator, below)
+    return below if is_left else late_bound.gradients().count_writes(operator, below)
 
 
 def _writes_and_views(operator: Any, below: Function) -> Function:
-    return hooks.gradients().inplace_or_view(operator, below) if has_library() else below
+    return late_bound.gradients().inplace_or_view(operator, below) if has_library() else below
 
 
 def _call_handlers(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have dispatch modes and Tensor subclasses handle a call. Most programs have neither, and load nothing of them."""
-    return hooks.handlers().call_handlers(operator, keyset, args, kwargs)
+    return late_bound.handlers().call_handlers(operator, keyset, args, kwargs)
 
 
 def _record(operator: Any, keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Have the trace that is on record a call. Most programs have none, and load nothing of it."""
-    return hooks.traces().record(operator, keyset, args, kwargs)
+    return late_bound.traces().record(operator, keyset, args, kwargs)
 
 
 # Of generated operators, by the alias annotations of their schemas.

@@ -11,12 +11,12 @@ from opwright_core.dispatch.compiled.planned_kernels import shims_of_row, with_p
 from opwright_core.dispatch.compiled.ufunc_kernels import with_ufunc
 from opwright_core.dispatch.package.kernel_rows import Row
 from opwright_core.errors import RegistrationError
-from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey
+from opwright_core.late_bound import late_bound
 from opwright_core.locks.forks import wait_for_imports_of
 from opwright_core.names.late_imports import import_late
-from opwright_core.places import Where, place_text
 from opwright_core.plans.plan_cache import ViewCache
+from opwright_core.source_locations import Where, place_text
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -182,7 +182,7 @@ class LazyFake(Lazy):
         """Import the module. Must not be called with the lock held."""
         wait_for_imports_of(self.module.partition(".")[0])
         meta = getattr(importlib.import_module(self.module), self.general)
-        self.loaded = Shim(*hooks.fakes().rule_kernel(self._operator, meta))
+        self.loaded = Shim(*late_bound.fakes().rule_kernel(self._operator, meta))
 
 
 class LazyWrapper:

@@ -12,10 +12,10 @@ from opwright_core.dispatch.call.introspection import ShownDocstring, ShownSigna
 from opwright_core.dispatch.registry.fallbacks import default_fallbacks
 from opwright_core.dispatch.registry.kernel_kinds import Key, Registration
 from opwright_core.errors import RegistrationError
-from opwright_core.hooks import hooks
 from opwright_core.keys import DispatchKey
+from opwright_core.late_bound import late_bound
 from opwright_core.locks.registry_lock import RegistryLock
-from opwright_core.places import Where, shown
+from opwright_core.source_locations import Where, shown
 
 if TYPE_CHECKING:
     from opwright_core.dispatch.call.operator import Operator
@@ -139,7 +139,7 @@ class Registry:
 
 
 def _watch(*composed: Any) -> Any:  # is given each composed kernel, and returns one in its place
-    return hooks.tools().watch_process(*composed)
+    return late_bound.tools().watch_process(*composed)
 
 
 def why_lost(name: str) -> str:

@@ -1,6 +1,0 @@
-"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Transforms`)."""
-
-from opwright.batching.transform import vmap
-from opwright.func.levels import enter_dual_level
-
-__all__ = ["enter_dual_level", "vmap"]

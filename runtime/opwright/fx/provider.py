@@ -1,5 +1,0 @@
-"""Functions that lower packages call in this one (late binding, `opwright_core.hooks.Traces`)."""
-
-from opwright.fx.above_autograd import record
-
-__all__ = ["record"]

@@ -1,1 +1,0 @@
-"""Places in programs, and questions to rooms above: what all packages of the library stand on."""
