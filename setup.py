@@ -27,7 +27,7 @@ TABLES = ("airy", "bessel", "bessel_jy", "gamma", "incomplete_gamma", "special")
 
 def needs() -> list[str]:
     """Return what the library needs. In a clone, these are its neighbours, since no index has them, and the extras that
-    the README uses: docs/adr/distributions.md."""
+    the README uses: docs/adr/0002-distributions.md."""
     if not IS_CLONE:
         return [f"opwright-core=={VERSION}"]
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
