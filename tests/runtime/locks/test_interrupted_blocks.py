@@ -270,10 +270,10 @@ BLOCKS: dict[str, Attempt] = {
     "inspection.call_trees.trace_calls": Attempt(opwright.trace_calls),
     "amp.settings.Captured": Attempt(opwright.amp.settings.Captured),
     "amp.settings.Excluded": Attempt(lambda: opwright.amp.settings.Excluded("cpu")),
-    "generators.generator.keeping_states": Attempt(
+    "random_state.generator.keeping_states": Attempt(
         opwright.random.fork_rng, random_state, lambda: opwright.manual_seed(3)
     ),
-    "guards.keys._Guard": Attempt(lambda: opwright.dispatch.exclude_keys("Autograd")),
+    "context_managers.keys._Guard": Attempt(lambda: opwright.dispatch.exclude_keys("Autograd")),
     "checking.schema_mode.SchemaCheckMode": Attempt(opwright_gate.checking.schema_mode.SchemaCheckMode),
     "utils.checkpoint.set_checkpoint_early_stop": Attempt(
         lambda: opwright.utils.checkpoint.set_checkpoint_early_stop(False)
@@ -306,14 +306,14 @@ OTHERS = {
     "python_dispatch.default_device._OfDevice": "a DefaultDevice",
     "serialization._written_whole": "writes a file",
     "torch_names.settings.sdpa_kernel": "switches nothing on",
-    "guards.blocks.Block": "a base",
+    "context_managers.blocks.Block": "a base",
     "utils.selective._Keeping": "a TorchDispatchMode",
     "utils.selective._Giving": "a TorchDispatchMode",
-    "guards.blocks.ThreadBlock": "a base",
+    "context_managers.blocks.ThreadBlock": "a base",
 }
 SHARED = {
     "amp.regions.autocast": opwright.autocast("cpu"),
-    "guards.keys._Guard": opwright.dispatch.include_keys("Autocast"),
+    "context_managers.keys._Guard": opwright.dispatch.include_keys("Autocast"),
     "fake.modes.FakeTensorMode": opwright.fake.FakeTensorMode(),
     "python_dispatch.modes.TorchDispatchMode": Mode(),
     "autograd.modes.no_grad": opwright.no_grad(),
