@@ -18,7 +18,7 @@ RULES: dict[str, Family | Dimensions] = {
     "selu": Dimensions(blocks=Elementwise(0)),
     "leaky_relu": Elementwise(0),
     "leaky_relu_": Elementwise(0),
-    "prelu": Dimensions(blocks=Elementwise(0), sharding="n c ..., c -> n c ..."),
+    "prelu": Dimensions(sharding="n c ..., c -> n c ..."),
     "_prelu_kernel": Elementwise(0, 1),
     "rrelu": Dimensions(blocks=Elementwise(0)),
     "softplus": Elementwise(0),
