@@ -62,7 +62,7 @@ def find_valgrind() -> str | None:
 
 
 def compare(counts: Counts, own: Counts | None, other: Counts) -> Iterator[Figure]:
-    """Yield a figure for each call: against the table of its own build, or against the ratios of another one."""
+    """Yield a figure for each call: against the table of the same build, or against the ratios of another build."""
     peer = counts[PEER]
     for name, ours in counts.items():
         if own is not None:

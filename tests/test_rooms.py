@@ -27,7 +27,7 @@ ROOMS = [
     ["foreign_kernels"],
     ["registering"],
     ["user_kernels"],
-    ["common", "inspection"],
+    ["common", "inspection", "metadata"],
     ["variants"],
     ["backends", "other_arrays"],
     ["methods"],
@@ -47,29 +47,17 @@ ROOMS = [
 # What is no package of its own: modules below all packages, what the rooms above dispatch share, what stands around the
 # whole, and what is seen of it.
 FOUNDATION = (
-    "core", "errors", "foreign_keys", "gradient_codes", "keys", "keysets", "late_bound",
-    "lazy_docstrings", "locks", "names", "optional_packages", "plugins", "source_locations",
-    "state", "unrolling", "versions",
+    "core", "errors", "foreign_keys", "gradient_codes", "keys", "keysets", "late_bound", "locks", "names", "plugins",
+    "source_locations", "state", "unrolling", "versions",
 )  # fmt: skip
-COMMON = ("dtype_limits", "late_methods", "namespaces", "pytree", "pytree_keys", "tags", "types", "view_layouts")
+COMMON = ("namespaces", "pytree", "types")
 TOOLS = (
     "_subclasses", "cuda", "fake_profile", "overrides", "random", "return_types", "serialization", "testing", "threads",
     "utils",
 )  # fmt: skip
 FACADE = (
-    "",
-    "__main__",
-    "facade",
-    "facade_stub",
-    "fft",
-    "linalg",
-    "masked",
-    "numpy_names",
-    "providers",
-    "signal",
-    "special",
-    "aten_setup",
-)
+    "", "__main__", "aten_setup", "facade", "facade_stub", "fft", "linalg", "masked", "providers", "signal", "special",
+)  # fmt: skip
 LARGEST_CIRCLE = 10
 LARGEST_CIRCLE_OF_TYPES = 30  # annotations counted
 # What type checkers see of rooms above: typing alone, which nothing at run time needs.

@@ -57,7 +57,7 @@ _HOMES = {
     "opwright_core.random_state.generator": "Generator default_generator initial_seed manual_seed seed",
     "opwright_core.keys": "DispatchKey",
     "opwright.inspection.call_trees": "trace_calls",
-    "opwright.dtype_limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",
+    "opwright.metadata.dtype_limits": "can_cast finfo iinfo is_complex is_floating_point promote_types",
     "opwright.methods.distances": "cdist",
     "opwright.methods.functional": (  # in place of the operators' stubs, whose signatures are others
         "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod chain_matmul "
@@ -76,7 +76,7 @@ _HOMES = {
     "opwright.serialization": "load save",
     "opwright.symbolic.numbers": "SymBool SymFloat SymInt",
     "opwright.symbolic.questions": "check_is_size statically_known_true sym_not sym_sqrt sym_sum",
-    "opwright.tags": "Tag",
+    "opwright.metadata.tags": "Tag",
     "opwright.threads": "get_num_threads set_num_threads",
     "opwright_core.tensors.tensor": "Tensor",
     "opwright.utils.torch_alias": "as_torch",

@@ -141,7 +141,7 @@ from opwright_core.random_state.generator import (
 )
 from opwright_core.keys import DispatchKey as DispatchKey
 from opwright.inspection.call_trees import trace_calls as trace_calls
-from opwright.dtype_limits import (
+from opwright.metadata.dtype_limits import (
     can_cast as can_cast,
     finfo as finfo,
     iinfo as iinfo,
@@ -213,7 +213,7 @@ from opwright.symbolic.questions import (
     sym_sqrt as sym_sqrt,
     sym_sum as sym_sum,
 )
-from opwright.tags import Tag as Tag
+from opwright.metadata.tags import Tag as Tag
 from opwright.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from opwright.foreign_kernels.numba_kernels import NumbaArrays, NumbaFunction
     from opwright.foreign_kernels.triton_kernels import TritonKernel, TritonWriter
     from opwright.foreign_kernels.tvm_kernels import TvmFunction
-    from opwright.late_methods import install_methods
+    from opwright.registering.late_methods import install_methods
     from opwright.symbolic.numbers import SymBool, SymFloat, SymInt
     from opwright.variants.writing import copy_written, write_out, write_outs, write_self
 
@@ -96,7 +96,7 @@ _CURRENT: Final = {
     "opwright.fake.kernels": ("fake_kernel",),
     "opwright.fake.modes": ("new_place",),
     "opwright.fake.planned_results": ("fake", "new_fake", "place_of", "place_of_first"),
-    "opwright.late_methods": ("install_methods",),
+    "opwright.registering.late_methods": ("install_methods",),
     "opwright.symbolic.numbers": ("SymBool", "SymFloat", "SymInt"),
     "opwright.variants.writing": ("copy_written", "write_out", "write_outs", "write_self"),
 }  # fmt: skip

@@ -13,8 +13,8 @@ import opwright.inspection.overload_facts
 import opwright.library
 import opwright.methods  # noqa: F401 (it gives Tensor its methods, as `overload_facts` does Operator)
 from opwright.creation import factories
-from opwright.late_methods import Later
 from opwright.namespaces import ops
+from opwright.registering.late_methods import Later
 from opwright_core.random_state.generator import generator_of
 from opwright_core.tensors.methods import NotInstalled, methods_of_packages
 from opwright_core.tensors.tensor import Tensor

@@ -78,7 +78,7 @@ def _function_of_aten(name: str, names: Callable[[], Iterable[str]]) -> Any:
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, ())
     operators = import_late("opwright_aten.ops")
     if name not in operators.FUNCTIONS:
-        hint = import_late("opwright.numpy_names").hint_for(name)
+        hint = import_late("opwright.names.numpy_names").hint_for(name)
         raise missing_attribute(f"module {_PACKAGE!r} has no attribute {name!r}", name, names(), hint)
     if name in FACTORIES:
         return _whole().factories.function(name, getattr(operators, name))

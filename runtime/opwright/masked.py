@@ -12,8 +12,8 @@ from math import inf, nan
 from typing import Any
 
 import opwright
-from opwright.dtype_limits import iinfo
 from opwright.facade import missing_from
+from opwright.metadata.dtype_limits import iinfo
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, INEXACT, INTEGRAL, DType, as_dtype, bool_, float32, int64, to_real
 from opwright_core.tensors.tensor import Tensor

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.registering.lost import why_lost
 from opwright_core import plugins
 from opwright_core.dispatch.call.packets import Packet, packet

@@ -11,8 +11,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from opwright.late_bound import Fakes, Gradients, Handlers, Levels, Tools, Transforms, late_bound
-from opwright.optional_packages import require
+from opwright.names.late_bound import Fakes, Gradients, Handlers, Levels, Tools, Transforms, late_bound
+from opwright.names.optional_packages import require
 from opwright_core.late_bound import Interface, Traces
 from opwright_core.names.late_imports import import_late
 

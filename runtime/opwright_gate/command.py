@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from opwright.optional_packages import ExtraMissing
+from opwright.names.optional_packages import ExtraMissing
 from opwright_gate.candidates import NAMESPACE, loading_line
 from opwright_gate.meanings import torch_line
 from opwright_gate.properties import PROPERTIES

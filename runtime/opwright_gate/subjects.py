@@ -13,7 +13,7 @@ import numpy as np
 from opwright.autograd import no_grad
 from opwright.errors import FakeKernelError
 from opwright.fake import FakeTensorMode
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.dispatch.call.operator import Operator, find_operator
 from opwright_core.dispatch.registry.tables import registry
 from opwright_core.errors import DispatchError

@@ -12,7 +12,7 @@ from typing import Final
 from opwright_codegen.errors import Errors, SchemaError, nearest
 from opwright_codegen.formula.positions import place
 from opwright_codegen.kernels.modules import KernelModules
-from opwright_codegen.read.dims import Dims
+from opwright_codegen.read.dims import EXAMPLE, Dims
 from opwright_codegen.records import dataclass
 from opwright_codegen.schema.model import FunctionSchema
 from opwright_codegen.source import Text
@@ -21,7 +21,6 @@ __all__ = ["Sharding", "linear_groups", "sharding_of", "written_sharding"]
 
 _NAME: Final = re.compile(r"\.\.\.|\*|\(\)|\w+|[^\s\w]")
 _FREE: Final = ("...", "*", "1", "()")
-_EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def _problems(schema: FunctionSchema, dims: Dims) -> Iterator[SchemaError]:
     if dims.names is None:
         for kind in dims.kinds:
             message = f"{str(kind)!r} is said of a dimension that has no name"
-            yield SchemaError("dims-kind", message, kind.factor.span, _EXAMPLE)
+            yield SchemaError("dims-kind", message, kind.factor.span, EXAMPLE)
         return
     left, _, right = dims.names.text.partition("->")
     operands, results = _groups(dims.names, left, 0), _groups(dims.names, right, len(left) + 2)
@@ -69,7 +68,7 @@ def _problems(schema: FunctionSchema, dims: Dims) -> Iterator[SchemaError]:
     for name in [each for group in (*operands, *results) for each in group]:
         if not (name.text in _FREE or name.text.isidentifier()):
             message = f"{name.text!r} is no name of a dimension"
-            yield SchemaError("dims-form", message, name.span, _EXAMPLE)
+            yield SchemaError("dims-form", message, name.span, EXAMPLE)
     for name in [each for group in results for each in group]:
         if name.text not in names and name.text not in _FREE and name.text.isidentifier():
             yield _unknown(name, names)
@@ -104,7 +103,7 @@ def _counted(
         yield SchemaError("dims-form", message, place(names, 0, max(arrow, 1)), hint)
     if len(results) != len(schema.returns):
         message = f"{len(results)} results are named, and the operator returns {len(schema.returns)}"
-        yield SchemaError("dims-form", message, place(names, arrow, arrow + 2), _EXAMPLE)
+        yield SchemaError("dims-form", message, place(names, arrow, arrow + 2), EXAMPLE)
 
 
 def _wrong_kinds(schema: FunctionSchema, dims: Dims, names: set[str]) -> Iterator[SchemaError]:

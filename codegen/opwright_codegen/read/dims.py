@@ -18,10 +18,10 @@ from opwright_codegen.formula.positions import place
 from opwright_codegen.records import dataclass
 from opwright_codegen.source import Source, Text
 
-__all__ = ["Dims", "FactorKind", "batching_of", "parse_dims", "read_dims"]
+__all__ = ["EXAMPLE", "Dims", "FactorKind", "batching_of", "parse_dims", "read_dims"]
 
 KINDS: Final = ("sum", "max", "min", "again", "window", "whole")
-_EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
+EXAMPLE: Final = "as in: m k, k n -> m n; k sum"
 _IS_WORD: Final = rf"\b(?!\s+(?:{'|'.join(KINDS)})\b)"  # (a dimension may be called `linear`)
 _PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _CALL: Final = re.compile(r"[A-Za-z_]\w*\(")
@@ -137,7 +137,7 @@ class _Parser:
         elif "->" in said.text:
             self._found["names"] = said
         else:
-            self._wrong("dims-form", "'->' is missing", start, end, _EXAMPLE)
+            self._wrong("dims-form", "'->' is missing", start, end, EXAMPLE)
 
     def _word(self, at: int) -> int:
         """Read the word at an offset; return its end."""
@@ -164,7 +164,7 @@ class _Parser:
         if found is None:
             end = max(stop.end(), at + 1)
             near = nearest(stop[0].strip(), _WORDS)
-            message, hint = "a factor and its kind are expected", f"did you mean {near!r}?" if near else _EXAMPLE
+            message, hint = "a factor and its kind are expected", f"did you mean {near!r}?" if near else EXAMPLE
             if not stop[0]:
                 message, hint = "';' follows a rule, and these are words", "put a comma between words"
             self._wrong("dims-form", message, at, end, hint)

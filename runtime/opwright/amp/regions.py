@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from opwright.amp.settings import SETTINGS, current, get_autocast_dtype, is_autocast_available, switch
 from opwright.context_managers.blocks import ThreadBlock
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright_core.arrays.cuda_arrays import device_count
 from opwright_core.arrays.dtypes import DType, as_dtype, bfloat16, float16
 from opwright_core.keys import META

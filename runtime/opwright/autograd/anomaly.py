@@ -18,7 +18,7 @@ import numpy as np
 from opwright.autograd import creations
 from opwright.autograd.nodes import Node, node_of
 from opwright.context_managers.blocks import Block, modes_or_none, put_back
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import REDUCED
 from opwright_core.keys import ANOMALY, FRONT_MODE, META

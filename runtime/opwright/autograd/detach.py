@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from opwright.metadata.view_layouts import without_base
 from opwright.registering.kernels import register
-from opwright.view_layouts import without_base
 from opwright_core.dispatch.registry.kernel_kinds import Wrapper
 from opwright_core.tensors.tensor import Tensor
 

@@ -21,7 +21,7 @@ from opwright.autograd.tangents import (
     set_tangent,
 )
 from opwright.context_managers.blocks import modes_or_none, put_back
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.keys import TANGENT, VIEW

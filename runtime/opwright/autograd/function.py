@@ -14,7 +14,7 @@ from opwright.autograd.modes import enable_grad, is_grad_enabled, no_grad
 from opwright.autograd.nodes import Edge, MultipleOutputs
 from opwright.autograd.recording import refresh
 from opwright.autograd.saved import Saved, unpack
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.dtypes import INEXACT, as_dtype
 from opwright_core.keys import TANGENT, VIEW
 from opwright_core.state import active_modes

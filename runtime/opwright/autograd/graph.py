@@ -12,7 +12,7 @@ from opwright.autograd.multi_grad_hooks import GradientEdge, get_gradient_edge, 
 from opwright.autograd.nodes import AccumulateGrad, Node
 from opwright.autograd.recording import increment_version as _increment_version
 from opwright.autograd.saved import disable_saved_tensors_hooks, saved_tensors_hooks
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = [

@@ -19,7 +19,7 @@ from opwright.autograd.functional_values import (
     shown,
 )
 from opwright.autograd.modes import enable_grad
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.dtypes import COMPLEX, dtype_name
 from opwright_core.tensors.tensor import Tensor

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, overload
 
 from opwright.context_managers.blocks import modes_or_none
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright_core.keys import ADINPLACEORVIEW, AUTOGRAD, GRAD, INFERENCE, NO_GRAD, PRE_DISPATCH, TANGENT, VIEW
 from opwright_core.state import NO_MODES, Modes, active_modes, set_modes
 

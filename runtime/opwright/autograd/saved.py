@@ -13,7 +13,7 @@ from opwright.autograd.nodes import Edge, MultipleOutputs, Node, next_sequence, 
 from opwright.autograd.tangents import Tangent, cell_of, move_tangent, set_tangent
 from opwright.autograd.views import ViewOfBase, WriteToView
 from opwright.context_managers.blocks import Block
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Array
 from opwright_core.arrays.dtypes import dtype_name

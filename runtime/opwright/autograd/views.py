@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from opwright.autograd.nodes import Edge, Node, next_sequence
 from opwright.autograd.quick import is_array_alone
+from opwright.metadata.view_layouts import may_meet
 from opwright.namespaces import aten
-from opwright.view_layouts import may_meet
 from opwright_core.arrays.dtypes import COMPLEX, to_real
 from opwright_core.arrays.layouts import Shape, contiguous_strides, count, span
 from opwright_core.errors import AutogradError

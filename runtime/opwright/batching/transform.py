@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, ParamSpec, TypeVar, get_args
 
 from opwright.batching.batching import Batching, Randomness
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright.namespaces import aten
 from opwright.pytree import TreeSpec, root_of, tree_flatten, tree_unflatten
 from opwright_core.arrays.devices import as_device, shape_of

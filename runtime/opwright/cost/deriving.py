@@ -12,7 +12,7 @@ from opwright.cost.written import numbers_of
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.deriving import tensors_in
 from opwright.dimensions.families import Along, Elementwise, Everything, Family, Product, Reducing
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import DispatchKey
 from opwright_core.tensors.tensor import Tensor

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.keys import PRE_DISPATCH
 from opwright_core.state import active_modes
 from opwright_core.tensors.tensor import Tensor

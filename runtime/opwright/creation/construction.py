@@ -12,7 +12,7 @@ import numpy as np
 
 from opwright.creation.asking import ask_modes, asking_modes
 from opwright.creation.factories import requires_grad_of
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import Array, as_device, backend_named, backend_of, is_array
 from opwright_core.arrays.dtypes import (
     CANONICAL,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from opwright.creation.checks import check_differentiable
 from opwright.creation.names import FACTORIES
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright_core.core import fast
 from opwright_core.tensors.tensor import Tensor
 

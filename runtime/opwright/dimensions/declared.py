@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.dimensions import families
 from opwright.inspection.meta_formulas import FORMULAS
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.dispatch.registry.rule_table import BATCHING
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from opwright.batching.batching import Randomness
 from opwright.batching.transform import vmap
 from opwright.func.levels import Differentiation
 from opwright.func.transforms import jvp, lifted, positions_of, vjp
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright.namespaces import aten
 from opwright.pytree import tree_flatten, tree_unflatten
 from opwright_core.arrays.dtypes import COMPLEX

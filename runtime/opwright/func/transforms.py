@@ -10,7 +10,7 @@ from opwright.autograd.recording import make_leaf
 from opwright.func.backward import gradients_below
 from opwright.func.levels import Differentiation, ForwardDifferentiation
 from opwright.func.typed import Aux, First, P, Pullback, Result, Ts
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from opwright_core.arrays.dtypes import INEXACT, dtype_name
 from opwright_core.keys import AUTOGRAD

@@ -17,8 +17,8 @@ import numpy as np
 
 from opwright.fake.arrays import META_PLACE, Place, meta_array, place_on, wrap_meta
 from opwright.levels.inside import SHOWN, InsideArray, InsideStorage
+from opwright.metadata.view_layouts import may_meet
 from opwright.symbolic.questions import statically_known_true
-from opwright.view_layouts import may_meet
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape, span, surely_empty
 from opwright_core.arrays.storage import Extra, Storage

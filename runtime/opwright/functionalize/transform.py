@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from opwright.functionalize.interpreter import Functionalization
-from opwright.lazy_docstrings import wraps
+from opwright.names.lazy_docstrings import wraps
 from opwright.pytree import tree_leaves, tree_map
 from opwright_core.tensors.tensor import Tensor
 

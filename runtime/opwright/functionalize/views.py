@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from opwright.functionalize.memory import Layout
+from opwright.metadata.view_layouts import view_strides
 from opwright.namespaces import aten
 from opwright.symbolic.questions import statically_known_true
-from opwright.view_layouts import view_strides
 from opwright_core.arrays.formats import MemoryFormat
 from opwright_core.arrays.layouts import span
 from opwright_core.tensors.tensor import Tensor

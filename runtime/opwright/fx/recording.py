@@ -14,12 +14,12 @@ from opwright.fx.graph import Graph
 from opwright.fx.known_tensors import KnownTensors
 from opwright.fx.node import Node
 from opwright.fx.sizes import SYMBOLIC, Sizes
+from opwright.metadata.view_layouts import share_memory
 from opwright.namespaces import ops
 from opwright.python_dispatch import TorchDispatchMode
 from opwright.pytree import tensors_of
 from opwright.registering.custom_classes import CustomClass, find_custom_class
 from opwright.symbolic.locations import users_line
-from opwright.view_layouts import share_memory
 from opwright_core.arrays.sizes import is_symbolic
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.inputs.wrapped_numbers import symbols_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from opwright.context_managers.fork_locks import ForkLock
 from opwright.inspection.meta_formulas import Expression, MetaFormula, RuleCall
-from opwright.optional_packages import require
+from opwright.names.optional_packages import require
 from opwright.registering.custom_classes import declared_classes, is_declared
 from opwright_core.arrays import dtypes
 from opwright_core.errors import RegistrationError

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from opwright.inspection.kernel_handles import get_kernel
 from opwright.inspection.out_variants import check_out_variant, to_out_variant
-from opwright.late_bound import late_bound
 from opwright.library.custom_classes import register_custom_class, unregister_custom_class
 from opwright.library.libraries import Library, lasting_library, scoped_library, split_name
 from opwright.library.schema_inference import infer_schema
+from opwright.names.late_bound import late_bound
 from opwright.registering.custom_classes import CustomClassBase, MemberType
 from opwright.registering.effects import EffectType
 from opwright.user_kernels.registering import key_of_device, register_array_kernel

@@ -13,12 +13,12 @@ from opwright.inspection import schema as _schema
 from opwright.library.contents import Contents
 from opwright.library.rendered_stubs import rendered_stub
 from opwright.library.schema_tags import check_tagged
+from opwright.metadata.tags import as_tags
 from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import register, undefine
 from opwright.registering.lost import forget_lost, lost_kernels
 from opwright.registering.removing import Making, Removable, remove_all
 from opwright.registering.rules import put_rule
-from opwright.tags import as_tags
 from opwright.user_kernels.registering import register_fallback
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.dispatch.registry.kernel_kinds import (

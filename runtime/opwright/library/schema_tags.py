@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 
 __all__ = ["check_tagged"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from opwright.late_bound import late_bound
 from opwright.methods import pickling
 from opwright.methods.numpy_functions import call_function
 from opwright.methods.numpy_ufuncs import call_ufunc
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import Device
 from opwright_core.arrays.formats import MemoryFormat

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING
 from opwright_core.arrays.formats import Layout

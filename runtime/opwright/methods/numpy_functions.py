@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.late_bound import late_bound
 from opwright.methods.numpy_ufuncs import REFUSALS, Unmapped, write_out
 from opwright.methods.numpy_values import Computation
+from opwright.names.late_bound import late_bound
 from opwright_core.tensors.tensor import Tensor
 
 __all__ = ["call_function"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from opwright.creation.construction import with_known_dtype
-from opwright.late_bound import late_bound
-from opwright.view_layouts import as_strided
+from opwright.metadata.view_layouts import as_strided
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import backend_named, backend_of
 from opwright_core.arrays.dtypes import DType
 from opwright_core.arrays.layouts import Shape

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, bool_, dtype_name, get_default_dtype, int64, to_complex
 from opwright_core.keys import FRONT_MODE, META, TANGENT

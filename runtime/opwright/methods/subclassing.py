@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opwright.context_managers.keys import exclude_keys
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.formats import Layout
 from opwright_core.tensors.tensor import Tensor, install_methods
 

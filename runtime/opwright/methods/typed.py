@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 import numpy as np
 
 from opwright.creation.construction import tensor
+from opwright.metadata.view_layouts import as_strided
 from opwright.methods.storages import TypedStorage
 from opwright.namespaces import aten
-from opwright.view_layouts import as_strided
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import (
     SCALAR_TYPE_NAME,

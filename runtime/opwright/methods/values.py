@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from opwright.creation.construction import tensor
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import backend_of
 from opwright_core.arrays.dtypes import INEXACT, REDUCED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.python_dispatch.overrides import ask_of_members, handles_functions
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dense import nondense_bit

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Any
 
-from opwright.optional_packages import require
+from opwright.names.optional_packages import require
 
 require("sympy")
 

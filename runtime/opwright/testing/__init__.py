@@ -4,8 +4,8 @@ comparison of tensors that says where they differ."""
 from typing import TYPE_CHECKING, Any
 
 from opwright.errors import OpCheckError
-from opwright.late_bound import late_bound
-from opwright.optional_packages import require
+from opwright.names.late_bound import late_bound
+from opwright.names.optional_packages import require
 from opwright.testing.closeness import assert_close
 from opwright.testing.creation import make_tensor
 from opwright.testing.sampler import Sample, samples

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.dtype_limits import finfo, iinfo
+from opwright.metadata.dtype_limits import finfo, iinfo
 from opwright.namespaces import aten
 from opwright_core.arrays.devices import as_device
 from opwright_core.arrays.dtypes import COMPLEX, DType, as_dtype, bool_, dtype_name, int64, uint64

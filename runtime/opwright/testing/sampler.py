@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from opwright.dimensions.declared import declared_of
 from opwright.dimensions.families import Elementwise
-from opwright.dtype_limits import promote_types
 from opwright.errors import FakeKernelError, LibraryMissingError
 from opwright.fake import FakeTensorMode
+from opwright.metadata.dtype_limits import promote_types
 from opwright.testing.arguments import declared_dtypes, draw
 from opwright.testing.layouts import MIXED, SITUATIONS, Copies
 from opwright_core.arrays.dtypes import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import opwright
 from opwright import zeros_like
-from opwright.late_bound import late_bound
 from opwright.linalg import vector_norm
+from opwright.names.late_bound import late_bound
 from opwright_core.arrays.devices import Device, as_device
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, DType, as_dtype, bool_
 from opwright_core.arrays.formats import MemoryFormat

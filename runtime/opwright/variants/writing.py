@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright.variants.out_dtypes import check_of
 from opwright_core.arrays.layouts import Shape, contiguous_strides

@@ -9,8 +9,8 @@ import numpy as np
 from opwright.autograd import no_grad
 from opwright.creation.construction import from_numpy
 from opwright.fake import FakeTensorMode
+from opwright.metadata.tags import Tag
 from opwright.native_kernels.generalized_ufuncs import takes_batches
-from opwright.tags import Tag
 from opwright_core.errors import ContractError
 from opwright_core.tensors.tensor import Tensor
 from opwright_gate.checking.calls import Call, results_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from opwright.metadata.view_layouts import share_memory
 from opwright.symbolic import ShapeEnv, SymInt
 from opwright.testing.symbolic_results import at, bound_by
-from opwright.view_layouts import share_memory
 from opwright_core.arrays.dtypes import dtype_name
 from opwright_core.tensors.tensor import Tensor
 from opwright_gate.checking.calls import Call, Operand, results_of

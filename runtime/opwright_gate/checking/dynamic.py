@@ -8,11 +8,11 @@ from typing import Any
 from opwright.autograd import enable_grad, no_grad
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError, GuardOnDataDependentError
 from opwright.fake import FakeTensorMode
+from opwright.metadata.tags import Tag
+from opwright.metadata.view_layouts import share_memory
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright.testing import assert_close, closeness
 from opwright.testing.symbolic_results import bound_by
-from opwright.view_layouts import share_memory
 from opwright_core.errors import ContractError
 from opwright_gate.checking.calls import Call, Operand, results_of
 from opwright_gate.checking.comparison import difference, tensor_difference

@@ -7,8 +7,8 @@ from typing import Any
 from opwright.autograd import no_grad
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
+from opwright.metadata.tags import Tag
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError, DispatchError
 from opwright_core.keys import DispatchKey

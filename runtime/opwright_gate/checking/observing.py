@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from opwright.view_layouts import share_memory
+from opwright.metadata.view_layouts import share_memory
 from opwright_core.arrays.devices import backend_of
 from opwright_core.tensors.tensor import Tensor
 from opwright_gate.checking.calls import Call, Operand, results_of

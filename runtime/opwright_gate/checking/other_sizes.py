@@ -10,7 +10,7 @@ import numpy as np
 
 from opwright.autograd import enable_grad, no_grad
 from opwright.creation.construction import from_numpy
-from opwright.view_layouts import share_memory
+from opwright.metadata.view_layouts import share_memory
 from opwright_core.tensors.tensor import Tensor
 from opwright_gate.checking.calls import Call
 

@@ -11,8 +11,8 @@ import numpy as np
 from opwright.autograd import enable_grad, grad
 from opwright.autograd.fallbacks import NotImplementedNode, WarnNotImplementedNode
 from opwright.autograd.recording import check_inplace
+from opwright.metadata.tags import Tag
 from opwright.namespaces import aten
-from opwright.tags import Tag
 from opwright.testing import assert_close
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.errors import ContractError

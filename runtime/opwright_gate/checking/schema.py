@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opwright.autograd import no_grad
-from opwright.tags import Tag
-from opwright.view_layouts import share_memory
+from opwright.metadata.tags import Tag
+from opwright.metadata.view_layouts import share_memory
 from opwright_core.errors import ContractError
 from opwright_gate.checking.calls import Call, Operand
 from opwright_gate.checking.declared import Declared

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.optional_packages import ExtraMissing
+from opwright.names.optional_packages import ExtraMissing
 from opwright_gate.loading import load_modules
 from opwright_gate.meanings import torch_line
 from opwright_gate.mutants.outcomes import Measure, Mutant, percent

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from opwright.autograd import no_grad
 from opwright.errors import DataDependentOutputError, DynamicOutputShapeError
 from opwright.fake import FakeTensorMode
+from opwright.metadata.tags import Tag
 from opwright.symbolic import ShapeEnv
-from opwright.tags import Tag
 from opwright_core.errors import ContractError
 from opwright_gate import checking
 from opwright_gate.cases import Case

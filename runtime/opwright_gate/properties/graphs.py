@@ -13,7 +13,7 @@ from opwright.autograd import no_grad
 from opwright.functionalize.transform import functionalize
 from opwright.fx import make_fx
 from opwright.library.custom_ops import find_definition
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.tensors.tensor import Tensor
 from opwright_gate import checking
 from opwright_gate.cases import Case

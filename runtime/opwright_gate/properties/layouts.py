@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_gate.cases import ROW_MAJOR, Array, Case
 from opwright_gate.comparing import difference, shown_error
 from opwright_gate.properties.property import CaseProperty, Problem

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from opwright.tags import Tag
-from opwright.view_layouts import share_memory
+from opwright.metadata.tags import Tag
+from opwright.metadata.view_layouts import share_memory
 from opwright_core.dispatch.package.declarations import REQUIRED
 from opwright_core.keys import DispatchKey
 from opwright_gate import checking

@@ -11,7 +11,7 @@ import numpy as np
 
 from opwright.autograd import enable_grad, grad, no_grad
 from opwright.func import jvp
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.arrays.dtypes import complex128, float64
 from opwright_core.tensors.tensor import Tensor, wrap
 from opwright_gate import checking

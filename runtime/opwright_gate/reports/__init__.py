@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from opwright.optional_packages import require
+from opwright.names.optional_packages import require
 from opwright_gate.verdicts import Report
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from opwright.optional_packages import ExtraMissing
+from opwright.names.optional_packages import ExtraMissing
 from opwright_gate.loading import load_modules
 from opwright_gate.reports import check_format
 from opwright_gate.reports.finish import Wanted, finish

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype, opmath
 from opwright_core.plans.operands import check_number
 from opwright_core.tensors.tensor import wrap

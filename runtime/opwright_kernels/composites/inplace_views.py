@@ -9,7 +9,7 @@ import opwright
 from opwright.autograd.nodes import AccumulateGrad
 from opwright.autograd.recording import leave_graph
 from opwright.autograd.saved import note_detached
-from opwright.view_layouts import become_view
+from opwright.metadata.view_layouts import become_view
 from opwright_kernels.rules.memory_formats import suggests_channels_last
 
 Operand = Any  # a Tensor

@@ -11,8 +11,8 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_fast_path
+from opwright.metadata.view_layouts import without_base
 from opwright.namespaces import aten as direct
-from opwright.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import shape_of
 from opwright_core.arrays.sizes import guard_or_false, holds

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.tensors.tensor import wrap
 from opwright_kernels.plain import arrays_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.view_layouts import infer_size
+from opwright.metadata.view_layouts import infer_size
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, int64
 from opwright_core.arrays.sizes import holds

@@ -7,7 +7,7 @@ from operator import truediv
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, as_dtype, bool_, float32, float64
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 
 Operand = Any  # a Tensor
 

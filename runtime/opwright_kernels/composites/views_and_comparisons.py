@@ -10,9 +10,9 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_array_alone
+from opwright.metadata.view_layouts import as_strided as stride_storage
+from opwright.metadata.view_layouts import infer_size, view_strides, with_own_version, without_base
 from opwright.namespaces import aten
-from opwright.view_layouts import as_strided as stride_storage
-from opwright.view_layouts import infer_size, view_strides, with_own_version, without_base
 from opwright_core import rules
 from opwright_core.arrays import layouts
 from opwright_core.arrays.devices import backend_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays.dtypes import COMPLEX, FLOATING, as_dtype
 from opwright_core.arrays.sizes import holds
 from opwright_core.keys import FRONT_MODE, META

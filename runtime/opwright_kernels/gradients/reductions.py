@@ -8,7 +8,7 @@ from typing import Any
 
 import opwright
 from opwright.autograd.quick import expanded, is_array_alone
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays import layouts
 from opwright_core.arrays.dtypes import COMPLEX, as_dtype, opmath
 from opwright_core.tensors.tensor import wrap

@@ -10,7 +10,7 @@ import numpy as np
 
 import opwright
 from opwright.autograd.quick import is_array_alone
-from opwright.view_layouts import may_meet
+from opwright.metadata.view_layouts import may_meet
 from opwright_core.tensors.tensor import wrap
 
 Tensor = Any

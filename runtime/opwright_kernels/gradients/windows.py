@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype
 from opwright_core.core import compiled
 from opwright_core.tensors.tensor import wrap

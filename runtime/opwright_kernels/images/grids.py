@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 import opwright
-from opwright.view_layouts import without_base
+from opwright.metadata.view_layouts import without_base
 from opwright_core.arrays.dtypes import as_dtype, int64, opmath
 
 Tensor = Any

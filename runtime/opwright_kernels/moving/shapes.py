@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from opwright.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
+from opwright.metadata.view_layouts import diagonal_length, infer_size, slice_bounds, view_strides
 from opwright_core.arrays.dtypes import bfloat16
 from opwright_core.arrays.layouts import check_countable, wrap_dim
 from opwright_core.arrays.sizes import guard_or_false, guard_or_true, holds, is_place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opwright.view_layouts import diagonal_length, slice_bounds
+from opwright.metadata.view_layouts import diagonal_length, slice_bounds
 from opwright_core.arrays import layouts
 from opwright_core.arrays.annotations import Along, Batches, Channels, Dim, Dims, Matrices, NewDim, Shifts
 from opwright_core.arrays.dtypes import as_dtype, int32, int64

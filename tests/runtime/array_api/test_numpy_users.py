@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import opwright
-from opwright.numpy_names import HERE
+from opwright.names.numpy_names import HERE
 
 
 def matrix() -> Any:

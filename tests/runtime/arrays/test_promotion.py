@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opwright import dtype_limits
+from opwright.metadata import dtype_limits
 from opwright_core.arrays import dtypes, promotion
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle: make test ORACLE=1")

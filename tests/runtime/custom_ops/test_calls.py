@@ -13,7 +13,7 @@ import pytest
 import opwright
 from opwright import Tensor
 from opwright.library import custom_op
-from opwright.tags import Tag, layout_tag
+from opwright.metadata.tags import Tag, layout_tag
 from opwright_core.keys import AUTOCAST
 from opwright_core.state import active_modes
 

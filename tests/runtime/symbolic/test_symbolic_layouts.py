@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opwright.metadata.view_layouts import infer_size, view_strides
 from opwright.symbolic import ShapeEnv, SymInt, sym_max
-from opwright.view_layouts import infer_size, view_strides
 from opwright_core.arrays import layouts
 from opwright_core.arrays.layouts import Shape
 

@@ -11,8 +11,8 @@ import pytest
 
 import opwright
 from opwright.creation.construction import from_numpy, tensor
+from opwright.metadata.view_layouts import as_strided
 from opwright.pytree import is_tensor
-from opwright.view_layouts import as_strided
 from opwright_core import keys
 from opwright_core.arrays.dtypes import bfloat16, float32
 from opwright_core.arrays.storage import resize, storage_of

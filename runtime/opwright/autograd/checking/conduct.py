@@ -12,7 +12,7 @@ from opwright.autograd.checking.analytical import backward, tangents
 from opwright.autograd.checking.problem import Numbers, Problem, Table, is_complex, numbers_of, tensor_like
 from opwright.autograd.function import Function
 from opwright.errors import GradcheckError
-from opwright.late_bound import late_bound
+from opwright.names.late_bound import late_bound
 from opwright.namespaces import aten
 from opwright_core.tensors.tensor import Tensor
 

@@ -14,7 +14,7 @@ from opwright.library.custom_ops.definition import CustomOpDef, DeviceTypes
 from opwright.library.custom_ops.metas import cost_said
 from opwright.library.schema_inference import InferredSchema, annotated_arrays, infer
 from opwright.library.schema_tags import check_tagged
-from opwright.tags import Tag, as_tags
+from opwright.metadata.tags import Tag, as_tags
 from opwright_core.dispatch.registry.rule_table import BATCHING
 from opwright_core.tensors.tensor import Tensor
 

@@ -24,10 +24,10 @@ from opwright.library.custom_ops.metas import fake_by, formula_of
 from opwright.library.custom_ops.registered import Registered
 from opwright.library.custom_ops.wrappers import casting, no_fake, returning_written
 from opwright.library.schema_inference import InferredSchema
+from opwright.metadata.tags import Tag
 from opwright.registering.effects import EFFECTS, EffectType
 from opwright.registering.kernels import undefine
 from opwright.registering.rules import put_rule
-from opwright.tags import Tag
 from opwright_core.arrays.dtypes import DType, as_dtype
 from opwright_core.core import Caller
 from opwright_core.dispatch.call.operator import Operator

@@ -9,7 +9,7 @@ from typing import Any
 from opwright.autograd.recorders import configure_recording
 from opwright.library.custom_ops.code import UNRECORDED, OperatorCode, code_of, takes_all_as_given
 from opwright.library.custom_ops.recording import OperatorContext, by_position, context_of, counting, finish, keep
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_core.arrays.devices import Device
 from opwright_core.core import fast
 from opwright_core.dispatch.call.operator import Operator

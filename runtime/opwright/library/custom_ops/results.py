@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from opwright.metadata.view_layouts import share_memory
 from opwright.pytree import tensors_of
-from opwright.view_layouts import share_memory
 from opwright_core.arrays.devices import is_array
 from opwright_core.dispatch.call.operator import Operator
 from opwright_core.keys import VIEW

@@ -22,7 +22,7 @@ from opwright.library.schema_inference.types_of_annotations import (
     tuple_items,
     written_default,
 )
-from opwright.tags import as_tags
+from opwright.metadata.tags import as_tags
 
 __all__ = ["InferredSchema", "annotated_arrays", "infer", "infer_schema"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from opwright.library.schema_inference.error_positions import inference_error
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 
 __all__ = ["Argument", "tagged_returns"]
 

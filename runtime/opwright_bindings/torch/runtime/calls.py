@@ -17,8 +17,8 @@ import torch
 
 from opwright.fake.arrays import MetaArray, meta_array, wrap_meta
 from opwright.fake.modes import new_place
+from opwright.metadata.view_layouts import become_view
 from opwright.variants.writing import write_out
-from opwright.view_layouts import become_view
 from opwright_bindings.torch.runtime.values import our_dtype, our_tensor, torch_dtype, torch_tensor
 from opwright_core.arrays import formats
 from opwright_core.arrays.devices import Device

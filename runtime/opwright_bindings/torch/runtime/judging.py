@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from opwright.library import Library
-from opwright.tags import Tag
+from opwright.metadata.tags import Tag
 from opwright_bindings.torch.runtime.calls import function_of, overload_named
 from opwright_bindings.torch.runtime.judged_gradients import has_gradients, recorded
 from opwright_core.dispatch.call.operator import Operator, find_operator

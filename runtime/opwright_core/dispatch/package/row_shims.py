@@ -103,9 +103,7 @@ def caster(row: Row, call: RowCall) -> Callable[..., Sequence[Any]]:
 def _several(row: Row, specs: Sequence[Any], returned: Any, *operands: Any) -> tuple[Any, ...]:
     """Return new tensors of the results of a row's kernel."""
     made = []
-    for index, result in enumerate(
-        results_of(returned, row.results)
-    ):  # (an error shows the expression of that `index`)
+    for index, result in enumerate(results_of(returned, row.results)):  # (an error shows the one of `index`)
         made.append(planned_result(specs[index], result, *operands))
     return tuple(made)
 

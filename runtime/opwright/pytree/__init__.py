@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from opwright.pytree_keys import GetAttrKey, MappingKey, SequenceKey
+from opwright.pytree.keys import GetAttrKey, MappingKey, SequenceKey
 from opwright_core.arrays.size import Size
 from opwright_core.tensors.tensor import Tensor
 

@@ -1,0 +1,1 @@
+"""Tags of operators, limits of dtypes, and layouts of views."""

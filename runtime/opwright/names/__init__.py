@@ -1,0 +1,1 @@
+"""Names that are found late: of functions, methods of other packages, docstrings and optional packages."""
